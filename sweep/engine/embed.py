@@ -1,0 +1,213 @@
+"""Copy functions into a kernel file: plain Python that numba compiles, self-contained and readable.
+
+A quantity's source is taken as it stands, without decorators, annotations and docstring. What it reaches goes along:
+other functions are copied too, constants become constants of the file. A few things change on the way:
+
+- labels become codes: `if forwarding == "cut_through"` compares with the position of the label;
+- `math.ceil` and `math.floor` become those of NumPy, which stay in floating point (numba's give integers that wrap,
+  and cannot be vectorised);
+- a scalar quantity returns `float(...)`, so that no integer enters the graph;
+- `a if c else b` becomes `select(c, a, b)`, and `and`, `or` between comparisons become `&`, `|`: both sides are
+  evaluated, nothing branches, and loops can be vectorised. Without JIT, plain Python does what it always does.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import textwrap
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from sweep.errors import Fault, InputError, nearest
+
+FLOAT_VERSIONS = {"ceil": "np.ceil", "floor": "np.floor", "trunc": "np.trunc"}
+
+
+class Embedder:
+    """Collects functions and constants for one kernel file; `labels` maps a name to what its codes stand for."""
+
+    def __init__(self, labels: Mapping[str, tuple[str, ...]], branchless: bool) -> None:
+        self.labels = labels
+        self.branchless = branchless
+        self.functions: list[str] = []
+        self.constants: dict[str, str] = {}
+        self._names: dict[Callable[..., Any], str] = {}
+        self._taken: set[str] = set()
+
+    def add(self, function: Callable[..., Any], returns: str, categories: tuple[str, ...] = ()) -> str:
+        """Copy a function and all that it reaches; the name under which the file has it.
+
+        `returns` is 'float' for a scalar quantity, 'code' for a categorical one, 'any' to leave its value as it is.
+        """
+        if function not in self._names:
+            name = self._unique(function.__name__, function)
+            self._names[function] = name
+            source = _definition(function)
+            tree = _Rewriter(self, function, returns, categories).visit(source)
+            tree.name = name
+            self.functions.append("@scalar\n" + ast.unparse(ast.fix_missing_locations(tree)))
+        return self._names[function]
+
+    def add_constant(self, name: str, value: float) -> str:
+        text = f"np.{value}" if isinstance(value, float) and not math.isfinite(value) else repr(value)
+        unique = name if self.constants.get(name, text) == text else f"{name}_{len(self.constants)}"
+        self.constants[unique] = text
+        self._taken.add(unique)
+        return unique
+
+    def _unique(self, name: str, function: Callable[..., Any]) -> str:
+        name = "q_" + name.strip("_").replace("<", "").replace(">", "")
+        if name in self._taken:
+            name = f"{name}_{function.__module__.rpartition('.')[2]}"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+
+def reject(function: Callable[..., Any], line: int, what: str) -> InputError:
+    """An error at a line of a function that cannot go into a kernel."""
+    code = function.__code__
+    return InputError([Fault(f"{code.co_filename}:{code.co_firstlineno + line - 1}", f"{function.__name__}: {what}")])
+
+
+def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+        tree = ast.parse(source)
+    except (OSError, TypeError, SyntaxError):
+        raise reject(function, 1, "its source cannot be read; define it in a file, with def") from None
+    definition = tree.body[0]
+    if not isinstance(definition, ast.FunctionDef):
+        raise reject(function, 1, "must be defined with def, not as a lambda")
+    body = definition.body
+    if ast.get_docstring(definition) is not None:
+        body = body[1:]
+    definition.body = body or [ast.Pass()]
+    definition.decorator_list = []
+    definition.returns = None
+    for argument in definition.args.args:
+        argument.annotation = None
+    return definition
+
+
+def _is_comparison(node: ast.expr) -> bool:
+    """Whether an expression is a bool for certain."""
+    if isinstance(node, ast.BoolOp):
+        return all(map(_is_comparison, node.values))
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Not)
+    return isinstance(node, ast.Compare)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(
+        self, embedder: Embedder, function: Callable[..., Any], returns: str, categories: tuple[str, ...]
+    ) -> None:
+        self.embedder = embedder
+        self.function = function
+        self.returns = returns
+        self.categories = categories
+        code = function.__code__
+        self.local = set(code.co_varnames) | set(code.co_cellvars)
+        scope = inspect.getclosurevars(function)
+        self.reached = {**scope.builtins, **scope.globals, **scope.nonlocals}
+
+    def reject(self, node: ast.expr | ast.stmt, what: str) -> InputError:
+        return reject(self.function, node.lineno, what)
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        self.generic_visit(node)
+        if self.returns == "float" and node.value is not None:
+            node.value = ast.Call(ast.Name("float", ast.Load()), [node.value], [])
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        branchless = self.embedder.branchless and all(map(_is_comparison, node.values))
+        self.generic_visit(node)
+        if not branchless:
+            return node
+        operator = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
+        result = node.values[0]
+        for value in node.values[1:]:
+            result = ast.BinOp(result, operator, value)
+        return result
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        self.generic_visit(node)
+        if not self.embedder.branchless:
+            return node
+        return ast.Call(ast.Name("select", ast.Load()), [node.test, node.body, node.orelse], [])
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        self.generic_visit(node)
+        return ast.Assign([node.target], node.value, lineno=node.lineno) if node.value is not None else None
+
+    def visit_Compare(self, node: ast.Compare) -> ast.Compare:
+        names = [x.id for x in (node.left, *node.comparators) if isinstance(x, ast.Name)]
+        labels = next((self.embedder.labels[name] for name in names if name in self.embedder.labels), None)
+        if labels is not None:
+            node = _Labels(self, labels).visit(node)
+        self.generic_visit(node)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if isinstance(node.value, str):
+            if not self.categories:
+                raise self.reject(node, f"the text {node.value!r} can only be compared with a choice or a label")
+            return _Labels(self, self.categories).visit_Constant(node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load) or node.id in self.local:
+            return node
+        if node.id not in self.reached:
+            raise self.reject(node, f"the name {node.id!r} is not defined")
+        return self.value(node, node.id, self.reached[node.id])
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id not in self.local:
+            module = self.reached.get(node.value.id)
+            if inspect.ismodule(module):
+                if not hasattr(module, node.attr):
+                    raise self.reject(node, f"{module.__name__} has no {node.attr!r}{nearest(node.attr, dir(module))}")
+                return self.value(node, node.attr, getattr(module, node.attr))
+        self.generic_visit(node)
+        return node
+
+    def value(self, node: ast.expr, name: str, value: Any) -> ast.expr:
+        """The expression that stands for a value from outside the function."""
+        if isinstance(value, (bool, int, float, np.floating, np.integer)):
+            return ast.Name(self.embedder.add_constant(name, value), ast.Load())
+        if inspect.isfunction(value) and value.__module__.partition(".")[0] != "numpy":
+            return ast.Name(self.embedder.add(value, "any"), ast.Load())
+        if getattr(math, name, None) is value:
+            return ast.parse(FLOAT_VERSIONS.get(name, f"math.{name}"), mode="eval").body
+        if getattr(np, name, None) is value:
+            return ast.parse(f"np.{name}", mode="eval").body
+        if inspect.isbuiltin(value) or inspect.isclass(value):
+            if value.__module__ == "builtins":
+                return ast.Name(name, ast.Load())
+        what = f"{name!r} is a {type(value).__name__}; a kernel knows numbers, functions, math and numpy"
+        raise self.reject(node, what)
+
+
+class _Labels(ast.NodeTransformer):
+    """Replaces label texts by their codes."""
+
+    def __init__(self, rewriter: _Rewriter, labels: tuple[str, ...]) -> None:
+        self.rewriter = rewriter
+        self.labels = labels
+
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        if not isinstance(node.value, str):
+            return node
+        if node.value not in self.labels:
+            allowed = ", ".join(self.labels)
+            hint = nearest(node.value, self.labels)
+            raise self.rewriter.reject(node, f"{node.value!r} is not one of {allowed}{hint}")
+        return ast.Constant(self.labels.index(node.value))

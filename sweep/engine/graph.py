@@ -1,0 +1,219 @@
+"""From wanted outputs and given parameters to the pruned graph: which functions run, and on what each depends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from sweep.errors import Fault, InputError, nearest
+from sweep.registry import Output, Parameter, Quantity, Registry, Variant, argument_names
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A variant and the combinations of labels (one per selector of its node) that select it."""
+
+    variant: Variant
+    cases: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A quantity as this grid needs it.
+
+    `selectors` are the choice parameters with several labels that decide between `branches`; `missing` are the
+    combinations of their labels for which no variant exists.
+    """
+
+    quantity: Quantity
+    selectors: tuple[str, ...]
+    branches: tuple[Branch, ...]
+    missing: tuple[tuple[str, ...], ...]
+    inputs: tuple[str, ...]
+
+    @property
+    def summary(self) -> str:
+        """First lines of the docstrings of the variants in use."""
+        return " / ".join(dict.fromkeys(branch.variant.summary for branch in self.branches))
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The pruned graph: nodes in an order in which each comes after its inputs.
+
+    `labels` gives, for every choice parameter and categorical output in it, the labels that its codes stand for.
+    `sources` gives, for every node, the nodes with a status of their own of which it has the worst: itself if it can
+    fail by itself, else those among its inputs; none if it cannot fail.
+    """
+
+    outputs: tuple[str, ...]
+    nodes: Mapping[str, Node]
+    owner: Mapping[str, str]
+    parameters: Mapping[str, Parameter]
+    labels: Mapping[str, tuple[str, ...]]
+    sources: Mapping[str, tuple[str, ...]]
+
+    def output(self, name: str) -> Output:
+        """What the node that computes `name` declares about it."""
+        return self.nodes[self.owner[name]].quantity.outputs[name]
+
+
+def choice_labels(parameter: Parameter, registry: Registry, fixed: Mapping[str, Any]) -> tuple[str, ...]:
+    """The labels of a choice parameter; those of an open one are the keys of its table."""
+    if parameter.table is None:
+        return parameter.choices
+    return tuple(fixed.get(parameter.table, registry.parameters[parameter.table].default))
+
+
+def resolve(
+    registry: Registry,
+    outputs: Sequence[str],
+    fixed: Mapping[str, Any],
+    varying: Mapping[str, tuple[str, ...] | None],
+) -> Graph:
+    """Prune the registry to what `outputs` need.
+
+    `fixed` gives values of parameters, `varying` the labels of each parameter that is an axis (None for numbers).
+    Raises InputError for an unknown output or a cycle.
+    """
+    return _Resolver(registry, fixed, varying).resolve(outputs)
+
+
+class _Resolver:
+    def __init__(
+        self, registry: Registry, fixed: Mapping[str, Any], varying: Mapping[str, tuple[str, ...] | None]
+    ) -> None:
+        self.registry = registry
+        self.fixed = fixed
+        self.varying = varying
+        self.nodes: dict[str, Node] = {}
+        self.owner: dict[str, str] = {}
+        self.parameters: dict[str, Parameter] = {}
+        self.labels: dict[str, tuple[str, ...]] = {}
+        self.sources: dict[str, tuple[str, ...]] = {}
+        self.included: dict[str, set[str]] = {}  # for a node with a status: nodes whose status is never worse
+        self.visiting: list[str] = []
+
+    def resolve(self, outputs: Sequence[str]) -> Graph:
+        faults = []
+        for name in outputs:
+            if name not in self.registry.output_owner:
+                what = "is a parameter, not an output" if name in self.registry.parameters else "is not an output"
+                faults.append(Fault("outputs", f"{name!r} {what}{nearest(name, self.registry.output_owner)}"))
+        if faults:
+            raise InputError(faults)
+        for name in outputs:
+            self.visit(name)
+        return Graph(tuple(outputs), self.nodes, self.owner, self.parameters, self.labels, self.sources)
+
+    def visit(self, name: str) -> None:
+        if name in self.owner or name in self.parameters:
+            return
+        if name in self.visiting:
+            cycle = [*self.visiting[self.visiting.index(name) :], name]
+            raise InputError([Fault("model", f"quantities depend on each other: {' -> '.join(cycle)}")])
+        parameter = self.registry.parameters.get(name)
+        if parameter is not None and not self.has_computed_default(parameter):
+            self.add_parameter(parameter)
+            return
+        self.visiting.append(name)
+        quantity = computed_default(parameter) if parameter else self.quantity_of(name)
+        node = self.node(quantity)
+        for input_name in (*node.selectors, *node.inputs):
+            self.visit(input_name)
+        self.visiting.pop()
+        self.add_node(node)
+
+    def has_computed_default(self, parameter: Parameter) -> bool:
+        return callable(parameter.default) and not self.is_given(parameter.name)
+
+    def is_given(self, name: str) -> bool:
+        return name in self.fixed or name in self.varying
+
+    def quantity_of(self, name: str) -> Quantity:
+        return self.registry.quantities[self.registry.output_owner[name]]
+
+    def add_parameter(self, parameter: Parameter) -> None:
+        if parameter.is_choice:
+            self.labels[parameter.name] = choice_labels(parameter, self.registry, self.fixed)
+        self.parameters[parameter.name] = parameter
+
+    def add_node(self, node: Node) -> None:
+        name = node.quantity.name
+        self.nodes[name] = node
+        for output, description in node.quantity.outputs.items():
+            self.owner[output] = name
+            if description.categories:
+                self.labels[output] = description.categories
+        inherited = {source for x in node.inputs for source in self.sources.get(self.owner.get(x, x), ())}
+        variants = [branch.variant for branch in node.branches]
+        escapes = bool(node.selectors) or any(variant.moot for variant in variants)
+        if node.missing or any(variant.fails for variant in variants) or (inherited and escapes):
+            self.sources[name] = (name,)
+            included = inherited.union(*(self.included[source] for source in inherited))
+            self.included[name] = set() if escapes else included
+        else:
+            redundant = {source for other in inherited for source in self.included[other]}
+            self.sources[name] = tuple(source for source in self.nodes if source in inherited - redundant)
+
+    def node(self, quantity: Quantity) -> Node:
+        """Keep the variants that the given choices can select."""
+        keys = tuple(dict.fromkeys(key for variant in quantity.variants for key in variant.when))
+        possible = {key: self.possible_labels(key) for key in keys}
+        selectors = tuple(key for key in keys if key in self.varying and self.varying[key] is not None)
+        cases: dict[int, list[tuple[str, ...]]] = {}
+        missing = []
+        for combination in product(*possible.values()):
+            labels = dict(zip(keys, combination, strict=True))
+            case = tuple(str(labels[key]) for key in selectors)
+            index = select(quantity, labels)
+            if index is None:
+                missing.append(case)
+            else:
+                cases.setdefault(index, []).append(case)
+        branches = tuple(Branch(quantity.variants[index], tuple(case)) for index, case in sorted(cases.items()))
+        if len(branches) == 1 and not missing:
+            selectors, branches = (), (Branch(branches[0].variant, ((),)),)
+        inputs = tuple(dict.fromkeys(name for branch in branches for name in needed_names(branch.variant, quantity)))
+        return Node(quantity, selectors, branches, tuple(missing), inputs)
+
+    def possible_labels(self, key: str) -> Iterable[str | bool]:
+        """Labels that a choice parameter takes in this grid; for an optional one, whether it is given."""
+        parameter = self.registry.parameters[key]
+        if not parameter.is_choice:
+            return (self.is_given(key),)
+        labels = self.varying.get(key)
+        return labels if labels is not None else (self.fixed.get(key, parameter.default),)
+
+
+def computed_default(parameter: Parameter) -> Quantity:
+    """A parameter without a value whose default is a function, as the quantity that it then is."""
+    function: Callable[..., Any] = parameter.default
+    variant = Variant(function, argument_names(function), {}, {}, None)
+    return Quantity(parameter.name, "scalar", {parameter.name: Output(parameter.unit)}, (variant,))
+
+
+def needed_names(variant: Variant, quantity: Quantity) -> list[str]:
+    """Inputs of a variant's function and predicates, without the coordinates of its own extra dimensions."""
+    functions = [*variant.fails.values(), *([variant.moot] if variant.moot else [])]
+    names = [*variant.inputs, *(name for function in functions for name in argument_names(function))]
+    return [name for name in names if name not in quantity.dims]
+
+
+def select(quantity: Quantity, labels: Mapping[str, str | bool]) -> int | None:
+    """Index of the variant that is selected; the one with the most conditions where several are. None: missing."""
+    matching = []
+    for index, variant in enumerate(quantity.variants):
+        if all(
+            labels[key] is False if wanted is None else labels[key] in wanted for key, wanted in variant.when.items()
+        ):
+            matching.append((len(variant.when), index))
+    if not matching:
+        return None
+    matching.sort(reverse=True)
+    if len(matching) > 1 and matching[0][0] == matching[1][0]:
+        names = " and ".join(quantity.variants[index].function.__name__ for _, index in matching[:2])
+        raise InputError([Fault("model", f"{quantity.name}: {names} both apply where {dict(labels)}")])
+    return matching[0][1]

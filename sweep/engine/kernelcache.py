@@ -1,0 +1,77 @@
+"""Compiled kernels on disk: one file per kernel text, named by the digest of everything that it depends on.
+
+The folder is $SWEEP_CACHE_DIR, else $XDG_CACHE_HOME/sweep, else ~/.cache/sweep. numba keeps its machine code beside
+each file and checks the processor itself. Where the folder cannot be written, kernels are compiled in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import linecache
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+
+def cache_folder() -> Path:
+    """Where kernels are kept."""
+    own = os.environ.get("SWEEP_CACHE_DIR")
+    if own:
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "sweep"
+
+
+def digest(text: str) -> str:
+    """Short name of a kernel text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def load_kernel(text: str, announce: Callable[[str], None]) -> ModuleType:
+    """The module of a kernel text, from the cache where it is there. `announce` is told what takes time."""
+    import numba
+
+    name = f"sweep_kernel_{digest(f'{numba.__version__} {sys.version_info[:2]} {text}')}"
+    if name in sys.modules:
+        return sys.modules[name]
+    try:
+        path = _store(name, text)
+    except OSError as error:
+        announce(f"kernels cannot be kept ({error}); compiling in memory, this run only")
+        return _load_in_memory(name, text)
+    if not any(path.parent.glob(f"__pycache__/{name}*.nbi")):
+        announce("compiling the grid's kernel, once; later runs take it from the cache")
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # before it runs: numba finds a cached function's module here
+    spec.loader.exec_module(module)
+    return module
+
+
+def _store(name: str, text: str) -> Path:
+    """Write the file if it is not there. An existing file keeps its time stamp, which numba's cache relies on."""
+    folder = cache_folder() / "kernels"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.py"
+    if path.exists() and path.read_text() == text:
+        return path
+    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    os.replace(temporary, path)
+    return path
+
+
+def _load_in_memory(name: str, text: str) -> ModuleType:
+    module = ModuleType(name)
+    text = text.replace(", cache=True", "")
+    module.__file__ = f"<{name}>"
+    sys.modules[name] = module
+    linecache.cache[module.__file__] = (len(text), None, text.splitlines(keepends=True), module.__file__)
+    exec(compile(text, module.__file__, "exec"), module.__dict__)  # our own text, generated a moment ago
+    return module

@@ -1,0 +1,93 @@
+"""One point in plain Python: `sweep.quantities.collective_latency(chip_count=8, packet_format="afh_lite")`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sweep.engine.graph import Branch, Graph, Node, resolve
+from sweep.registry import STATUS_CODE, Registry, argument_names
+
+
+def evaluate(graph: Graph, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Values and statuses of all nodes of a graph without axes, with the engine's rules for failures.
+
+    `given` maps parameters to numbers and labels. A function is not called on failed inputs: the value is then NaN
+    (inf for unstable), the label 'none' of a categorical output is its first.
+    """
+    values: dict[str, Any] = dict(given)
+    for name, parameter in graph.parameters.items():
+        values.setdefault(name, parameter.default)
+    statuses: dict[str, str] = {}
+    for name, node in graph.nodes.items():
+        status, results = _evaluate_node(graph, node, values, statuses)
+        statuses[name] = status
+        values.update(zip(node.quantity.outputs, results, strict=True))
+    return values, statuses
+
+
+def _evaluate_node(
+    graph: Graph, node: Node, values: Mapping[str, Any], statuses: Mapping[str, str]
+) -> tuple[str, tuple[Any, ...]]:
+    quantity = node.quantity
+    if not node.branches:
+        return "infeasible", tuple(_failed(graph, name, "infeasible") for name in quantity.outputs)
+    branch = node.branches[0]
+    status = _status(graph, branch, values, statuses)
+    if status != "ok":
+        return status, tuple(_failed(graph, name, status) for name in quantity.outputs)
+    coordinates = {name: np.array(points) for name, points in quantity.dims.items()}
+    result = branch.variant.function(*(_argument(name, {**values, **coordinates}) for name in branch.variant.inputs))
+    results = tuple(result) if quantity.kind == "kernel" else (result,)
+    return status, results
+
+
+def _argument(name: str, values: Mapping[str, Any]) -> Any:
+    value = values[name]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _status(graph: Graph, branch: Branch, values: Mapping[str, Any], statuses: Mapping[str, str]) -> str:
+    variant = branch.variant
+    if variant.moot and variant.moot(*(values[name] for name in argument_names(variant.moot))):
+        return "ok"
+    owners = [graph.owner.get(name, name) for name in variant.inputs]
+    worst = max([STATUS_CODE[statuses.get(owner, "ok")] for owner in owners], default=0)
+    for status, predicate in variant.fails.items():
+        if worst == 0 and predicate(*(_argument(name, values) for name in argument_names(predicate))):
+            return status
+    return next(label for label, code in STATUS_CODE.items() if code == worst)
+
+
+def _failed(graph: Graph, name: str, status: str) -> Any:
+    categories = graph.output(name).categories
+    if categories:
+        return categories[0]
+    return math.inf if status == "unstable" else math.nan
+
+
+class Quantities:
+    """Quantities of a registry as functions of parameters: each evaluates what it needs, defaults included."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._registry.output_owner)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._registry.output_owner:
+            raise AttributeError(f"no quantity is called {name!r}")
+
+        def call(**given: Any) -> Any:
+            graph = resolve(self._registry, [name], given, {})
+            values, _ = evaluate(graph, given)
+            return values[name]
+
+        call.__name__ = name
+        node = self._registry.quantities[self._registry.output_owner[name]]
+        call.__doc__ = node.variants[0].function.__doc__
+        return call

@@ -1,0 +1,306 @@
+"""Parameters and quantities: the vocabulary in which every model is written.
+
+A *quantity* is a pure function whose argument names are the names of other quantities or of *parameters*; that is the
+whole wiring. The decorators here only attach a description to the function, which stays a plain Python function:
+call it with numbers and labels. A `Registry` collects the descriptions from modules; nothing is global.
+
+Three kinds of quantity:
+
+- scalar (`@quantity`): numbers in, one number or label out; fused into the loop nest.
+- kernel (`@kernel`): a compiled loop with its own scratch, several named outputs and extra dimensions.
+- prepared (`@prepared`): plain Python and NumPy, once per combination of its own axes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import ModuleType
+from typing import Any, TypeVar
+
+from sweep.errors import Fault, InputError, nearest
+
+STATUSES = ("ok", "undefined", "infeasible", "unstable", "deadlock", "budget", "error", "not_run")
+"""Flags of every `status` variable; the position is the code, and the worse of two is the greater."""
+
+STATUS_CODE = {label: code for code, label in enumerate(STATUSES)}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Predicate = Callable[..., bool]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a grid may give a value to.
+
+    Exactly one of four kinds: a number (`unit`), a whole number (`integer`), a choice among labels (`choices`, or the
+    keys of the table parameter named by `table`), or a table (`default` is a mapping of labels to records).
+    """
+
+    name: str
+    unit: str
+    default: Any
+    doc: str
+    source: str
+    minimum: float | None = None
+    above: float | None = None
+    maximum: float | None = None
+    below: float | None = None
+    integer: bool = False
+    choices: tuple[str, ...] = ()
+    table: str | None = None
+
+    @property
+    def is_choice(self) -> bool:
+        return bool(self.choices) or self.table is not None
+
+    @property
+    def is_table(self) -> bool:
+        return isinstance(self.default, Mapping)
+
+    @property
+    def bounds(self) -> str:
+        """The allowed range in words; empty where there is none."""
+        limits = ((">=", self.minimum), (">", self.above), ("<=", self.maximum), ("<", self.below))
+        return " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
+
+    def allows(self, value: float) -> bool:
+        """Whether a number lies within the bounds."""
+        return (
+            (self.minimum is None or value >= self.minimum)
+            and (self.above is None or value > self.above)
+            and (self.maximum is None or value <= self.maximum)
+            and (self.below is None or value < self.below)
+        )
+
+
+@dataclass(frozen=True)
+class Output:
+    """One named result of a quantity: its unit, its labels if it is categorical, its extra dimensions."""
+
+    unit: str
+    categories: tuple[str, ...] = ()
+    dims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One function that computes a quantity, and the choices under which it is the one.
+
+    `when` maps a choice parameter to the labels that select this variant, or an optional parameter to None (selected
+    where the grid gives it no value). `fails` maps a status to the predicate under which the value does not exist.
+    Where the predicate `moot` holds, failures of the inputs do not matter: the function does not use them.
+    """
+
+    function: Callable[..., Any]
+    inputs: tuple[str, ...]
+    when: Mapping[str, tuple[str, ...] | None]
+    fails: Mapping[str, Predicate]
+    moot: Predicate | None
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A named node of the graph with its variants; `outputs` has one entry except for kernels."""
+
+    name: str
+    kind: str
+    outputs: Mapping[str, Output]
+    variants: tuple[Variant, ...]
+    costly: bool = False
+    dims: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Declaration:
+    """What a decorator leaves on a function; a registry turns declarations of one name into a Quantity."""
+
+    name: str
+    kind: str
+    outputs: Mapping[str, Output] | None
+    variant: Variant
+    costly: bool
+    dims: Mapping[str, tuple[float, ...]]
+
+
+def parameter(
+    *,
+    unit: str = "1",
+    default: Any = None,
+    doc: str,
+    source: str = "",
+    minimum: float | None = None,
+    above: float | None = None,
+    maximum: float | None = None,
+    below: float | None = None,
+    integer: bool = False,
+    choices: tuple[str, ...] = (),
+    table: str | None = None,
+) -> Parameter:
+    """Declare a parameter; it takes the name of the module attribute that it is assigned to.
+
+    `default` is a value in `unit`, a label, a table, a function of other parameters and quantities (used where the
+    grid gives no value), or None for an optional parameter on which variants are selected.
+    """
+    return Parameter("", unit, default, doc, source, minimum, above, maximum, below, integer, tuple(choices), table)
+
+
+def quantity(
+    name: str | None = None,
+    *,
+    unit: str | None = None,
+    when: Mapping[str, str | tuple[str, ...] | None] | None = None,
+    fails: Mapping[str, Predicate] | None = None,
+    moot: Predicate | None = None,
+    categories: tuple[str, ...] = (),
+    costly: bool = False,
+) -> Callable[[Function], Function]:
+    """Declare a scalar quantity, or a variant of the quantity `name`.
+
+    The first declaration of a name states its `unit` (or `categories`). `costly` asks for one evaluation per
+    combination of its own axes wherever the loops around it are more.
+    """
+    outputs = Output(unit or "1", categories) if unit is not None or categories else None
+    return _declare(name, "scalar", outputs, when, fails, moot, costly)
+
+
+def prepared(*, unit: str, dims: tuple[str, ...] = ()) -> Callable[[Function], Function]:
+    """Declare a prepared quantity: called in Python with numbers, labels and tables, never compiled.
+
+    Returns a number, or an array with the extra dimensions `dims`; NaN where there is no value.
+    """
+    return _declare(None, "prepared", Output(unit, (), dims), None, None, None, False)
+
+
+def kernel(
+    *,
+    outputs: Mapping[str, Output],
+    dims: Mapping[str, tuple[float, ...]],
+    fails: Mapping[str, Predicate] | None = None,
+) -> Callable[[Function], Function]:
+    """Declare a kernel: a function that returns one value per entry of `outputs`, in that order.
+
+    `dims` gives the coordinates of its extra dimensions; each is passed to the argument of its name, as an array.
+    """
+
+    def decorate(function: Function) -> Function:
+        variant = _variant(function, None, fails, None)
+        _attach(function, _Declaration(function.__name__, "kernel", dict(outputs), variant, True, dict(dims)))
+        return function
+
+    return decorate
+
+
+def _declare(
+    name: str | None,
+    kind: str,
+    output: Output | None,
+    when: Mapping[str, str | tuple[str, ...] | None] | None,
+    fails: Mapping[str, Predicate] | None,
+    moot: Predicate | None,
+    costly: bool,
+) -> Callable[[Function], Function]:
+    def decorate(function: Function) -> Function:
+        own_name = name or function.__name__
+        outputs = {own_name: output} if output is not None else None
+        _attach(function, _Declaration(own_name, kind, outputs, _variant(function, when, fails, moot), costly, {}))
+        return function
+
+    return decorate
+
+
+def _variant(
+    function: Callable[..., Any],
+    when: Mapping[str, str | tuple[str, ...] | None] | None,
+    fails: Mapping[str, Predicate] | None,
+    moot: Predicate | None,
+) -> Variant:
+    labels = {key: (value,) if isinstance(value, str) else value for key, value in (when or {}).items()}
+    for status in fails or {}:
+        if status not in STATUS_CODE:
+            raise TypeError(f"{function.__name__}: no status is called {status!r}; there are {', '.join(STATUSES)}")
+    return Variant(function, argument_names(function), labels, dict(fails or {}), moot)
+
+
+def argument_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Names of a function's arguments; it must take nothing but plain arguments without defaults."""
+    names = []
+    for argument in inspect.signature(function).parameters.values():
+        if argument.kind is not argument.POSITIONAL_OR_KEYWORD or argument.default is not argument.empty:
+            raise TypeError(f"{function.__name__}: argument {argument} must be a plain name without a default")
+        names.append(argument.name)
+    return tuple(names)
+
+
+def _attach(function: Callable[..., Any], declaration: _Declaration) -> None:
+    function.__dict__["sweep_declaration"] = declaration
+
+
+class Registry:
+    """All parameters and quantities of some modules, by name."""
+
+    def __init__(self) -> None:
+        self.parameters: dict[str, Parameter] = {}
+        self.quantities: dict[str, Quantity] = {}
+        self.output_owner: dict[str, str] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.parameters or name in self.quantities or name in self.output_owner
+
+    def names(self) -> Iterator[str]:
+        """Every name that a grid may use."""
+        yield from self.parameters
+        yield from self.output_owner
+
+    def add_module(self, module: ModuleType) -> None:
+        """Collect what a module declares. A name that already means something else is an error."""
+        where = str(getattr(module, "__file__", None) or module.__name__)
+        for name, value in vars(module).items():
+            if isinstance(value, Parameter):
+                self._add_parameter(replace(value, name=name), where)
+            declaration = getattr(value, "sweep_declaration", None)
+            if isinstance(declaration, _Declaration) and value.__module__ == module.__name__:
+                self._add_declaration(declaration, where)
+
+    def _add_parameter(self, new: Parameter, where: str) -> None:
+        if new.name in self.output_owner or self.parameters.get(new.name, new) != new:
+            raise InputError([Fault(where, f"the name {new.name!r} is taken by another parameter or quantity")])
+        self.parameters[new.name] = new
+
+    def _add_declaration(self, new: _Declaration, where: str) -> None:
+        known = self.quantities.get(new.name)
+        if known is None:
+            if new.outputs is None:
+                raise InputError([Fault(where, f"{new.name}: the first declaration must state a unit or categories")])
+            for output in new.outputs:
+                if output in self:
+                    raise InputError([Fault(where, f"the name {output!r} is taken by another parameter or quantity")])
+            self.quantities[new.name] = Quantity(
+                new.name, new.kind, new.outputs, (new.variant,), new.costly, new.dims
+            )
+            self.output_owner.update(dict.fromkeys(new.outputs, new.name))
+            return
+        if new.kind != known.kind or (new.outputs is not None and new.outputs != known.outputs):
+            raise InputError([Fault(where, f"{new.name} is already declared, with another unit, kind or labels")])
+        if any(variant.when == new.variant.when for variant in known.variants):
+            raise InputError([Fault(where, f"{new.name} is already declared for {dict(new.variant.when) or 'all'}")])
+        self.quantities[new.name] = replace(known, variants=(*known.variants, new.variant))
+
+    def check(self) -> None:
+        """Raise InputError, naming each argument and choice that refers to nothing."""
+        faults = []
+        for node in self.quantities.values():
+            for variant in node.variants:
+                for name in (*variant.inputs, *variant.when):
+                    if name not in self and name not in node.dims:
+                        where = f"{variant.function.__code__.co_filename}:{variant.function.__code__.co_firstlineno}"
+                        hint = nearest(name, self.names())
+                        faults.append(Fault(where, f"{node.name} needs {name!r}, which does not exist{hint}"))
+        if faults:
+            raise InputError(faults)
