@@ -258,6 +258,12 @@ class Registry:
         yield from self.parameters
         yield from self.output_owner
 
+    def labels(self, parameter: Parameter, given: Mapping[str, Any]) -> tuple[str, ...]:
+        """The labels of a choice; those of an open one are the keys of its table, the shipped or the `given` one."""
+        if parameter.table is None:
+            return parameter.choices
+        return tuple(given.get(parameter.table, self.parameters[parameter.table].default))
+
     def add_module(self, module: ModuleType) -> None:
         """Collect what a module declares. A name that already means something else is an error."""
         where = str(getattr(module, "__file__", None) or module.__name__)

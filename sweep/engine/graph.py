@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -58,13 +58,6 @@ class Graph:
     def output(self, name: str) -> Output:
         """What the node that computes `name` declares about it."""
         return self.nodes[self.owner[name]].quantity.outputs[name]
-
-
-def choice_labels(parameter: Parameter, registry: Registry, fixed: Mapping[str, Any]) -> tuple[str, ...]:
-    """The labels of a choice parameter; those of an open one are the keys of its table."""
-    if parameter.table is None:
-        return parameter.choices
-    return tuple(fixed.get(parameter.table, registry.parameters[parameter.table].default))
 
 
 def resolve(
@@ -137,7 +130,7 @@ class _Resolver:
 
     def add_parameter(self, parameter: Parameter) -> None:
         if parameter.is_choice:
-            self.labels[parameter.name] = choice_labels(parameter, self.registry, self.fixed)
+            self.labels[parameter.name] = self.registry.labels(parameter, self.fixed)
         self.parameters[parameter.name] = parameter
 
     def add_node(self, node: Node) -> None:
@@ -160,26 +153,43 @@ class _Resolver:
 
     def node(self, quantity: Quantity) -> Node:
         """Keep the variants that the given choices can select."""
-        keys = tuple(dict.fromkeys(key for variant in quantity.variants for key in variant.when))
+        keys = dict.fromkeys(key for variant in quantity.variants for key in variant.when)
         possible = {key: self.possible_labels(key) for key in keys}
-        selectors = tuple(key for key in keys if key in self.varying and self.varying[key] is not None)
-        cases: dict[int, list[tuple[str, ...]]] = {}
-        missing = []
+        for key in keys:
+            if not self.is_axis_of_labels(key) and self.matters(quantity, key, possible):
+                self.add_parameter(self.registry.parameters[key])
+        selectors = tuple(
+            key for key in keys if self.is_axis_of_labels(key) and self.matters(quantity, key, possible)
+        )
+        cases: dict[int, dict[tuple[str, ...], None]] = {}
+        missing: dict[tuple[str, ...], None] = {}
         for combination in product(*possible.values()):
             labels = dict(zip(keys, combination, strict=True))
             case = tuple(str(labels[key]) for key in selectors)
             index = select(quantity, labels)
-            if index is None:
-                missing.append(case)
-            else:
-                cases.setdefault(index, []).append(case)
+            (missing if index is None else cases.setdefault(index, {}))[case] = None
         branches = tuple(Branch(quantity.variants[index], tuple(case)) for index, case in sorted(cases.items()))
-        if len(branches) == 1 and not missing:
-            selectors, branches = (), (Branch(branches[0].variant, ((),)),)
         inputs = tuple(dict.fromkeys(name for branch in branches for name in needed_names(branch.variant, quantity)))
         return Node(quantity, selectors, branches, tuple(missing), inputs)
 
-    def possible_labels(self, key: str) -> Iterable[str | bool]:
+    def is_axis_of_labels(self, key: str) -> bool:
+        return self.varying.get(key) is not None
+
+    def matters(self, quantity: Quantity, key: str, possible: Mapping[str, Sequence[str | bool]]) -> bool:
+        """Whether another label of a choice would select another variant, the other choices being what they are."""
+        parameter = self.registry.parameters[key]
+        if self.is_axis_of_labels(key) or not parameter.is_choice:
+            alternatives: Sequence[str | bool] = possible[key]
+        else:
+            alternatives = self.registry.labels(parameter, self.fixed)
+        others = [name for name in possible if name != key]
+        for combination in product(*(possible[name] for name in others)):
+            labels = dict(zip(others, combination, strict=True))
+            if len({select(quantity, {**labels, key: alternative}) for alternative in alternatives}) > 1:
+                return True
+        return False
+
+    def possible_labels(self, key: str) -> Sequence[str | bool]:
         """Labels that a choice parameter takes in this grid; for an optional one, whether it is given."""
         parameter = self.registry.parameters[key]
         if not parameter.is_choice:

@@ -15,9 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sweep.axis import Axis
 from sweep.engine.graph import Graph, Node, resolve
 from sweep.registry import Registry
 
@@ -29,21 +27,6 @@ STAGE_BYTES = 1 << 22
 """A cheap value is staged only if what is read again between two uses of an element stays in the cache."""
 STAGE_COST = 4
 """A cheap value is staged only if computing it costs at least this much; see `cost`."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One dimension: its name and the values along it of each parameter that moves with it.
-
-    Numbers are float64; labels are given as a tuple of str.
-    """
-
-    name: str
-    members: Mapping[str, NDArray[np.float64] | tuple[str, ...]]
-
-    @property
-    def size(self) -> int:
-        return len(next(iter(self.members.values())))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,27 @@
+"""`sweep explain`: the graph of a grid and the kernel made for it."""
+
+from __future__ import annotations
+
+import click
+
+from sweep.cli.options import grid_argument, with_option
+
+
+@click.command("explain")
+@grid_argument
+@click.option("--graph", "part", flag_value="graph", help="Only the graph.")
+@click.option("--kernel", "part", flag_value="kernel", help="Only the kernel.")
+@with_option
+def command(grid: str, part: str | None, with_files: tuple[str, ...]) -> None:
+    """Show which quantities GRID needs, on which axes each depends, and the loop nests that compute them."""
+    from sweep import api
+    from sweep.engine.loopnest import write_kernel
+    from sweep.views.graph import graph_text
+
+    made = api.plan(api.load_grid(grid, with_files))
+    if part != "kernel":
+        click.echo(graph_text(made))
+    if part is None:
+        click.echo()
+    if part != "graph":
+        click.echo(write_kernel(made).text)

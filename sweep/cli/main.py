@@ -1,0 +1,78 @@
+"""The `sweep` command: finds a subcommand by name and imports its module only then."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+COMMANDS = {
+    "run": "Compute a grid and write the result.",
+    "plan": "Say what a grid would compute, without computing it.",
+    "explain": "Show the graph of a grid and the kernel made for it.",
+    "params": "List the parameters that a grid can set.",
+    "outputs": "List the outputs that a grid can ask for.",
+    "show": "Summarise a result.",
+    "plot": "Draw a heat map of a result.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows the names and help lines of its commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"sweep.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS:
+            from sweep.errors import nearest
+
+            ctx.fail(f"there is no command {args[0]!r}; there are {', '.join(COMMANDS)}{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001
+    if value:
+        import sweep
+
+        click.echo(f"sweep {sweep.__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version.")
+def group() -> None:
+    """Vectorised parameter sweeps over the interconnects of AI accelerators."""
+
+
+def main(arguments: Sequence[str] | None = None) -> Any:
+    """Entry point. Exit codes: 0 done, 1 done with points that failed, 2 wrong input, 130 interrupted."""
+    from sweep.errors import InputError
+
+    try:
+        group.main(args=arguments, prog_name="sweep", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except InputError as error:
+        for fault in error.faults:
+            click.echo(f"error: {fault}", err=True)
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; nothing was written", err=True)
+        sys.exit(130)

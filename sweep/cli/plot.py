@@ -1,0 +1,46 @@
+"""`sweep plot`: a heat map of a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("plot")
+@click.argument("result", type=click.Path())
+@click.option("--of", "variable", help="Variable to draw; default: the first output.")
+@click.option("--x", help="Dimension along x; default: the last one.")
+@click.option("--y", help="Dimension along y; default: the one before it.")
+@click.option("--facet", help="Dimension with one panel per value.")
+@click.option("--at", multiple=True, metavar="DIM=VALUE", help="Value of another dimension; default: its first.")
+@click.option("--best", metavar="DIM", help="Show percent above the smallest value along DIM.")
+@click.option("-o", "--output", type=click.Path(), help="PNG, SVG or PDF; default: RESULT with .png.")
+def command(
+    result: str,
+    variable: str | None,
+    x: str | None,
+    y: str | None,
+    facet: str | None,
+    at: tuple[str, ...],
+    best: str | None,
+    output: str | None,
+) -> None:
+    """Draw a heat map of any two dimensions of RESULT, with panels over a third."""
+    from sweep.api import open_result
+    from sweep.errors import Fault, InputError
+    from sweep.views.heatmap import draw_heatmap
+
+    path = Path(output) if output else Path(result).with_suffix(".png")
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise InputError([Fault(str(path), "a picture is a .png, .svg or .pdf file")])
+    values = {}
+    for pair in at:
+        dim, equals, value = pair.partition("=")
+        if not equals:
+            raise InputError([Fault("--at", f"{pair!r} is not of the form DIM=VALUE")])
+        values[dim] = value
+    with open_result(result) as dataset:
+        names = [str(name) for name in dataset.data_vars if name != "status"]
+        draw_heatmap(dataset, variable or names[0], x, y, facet, values, best, path)
+    click.echo(f"drawn to {path}")

@@ -1,0 +1,16 @@
+"""`sweep show`: a summary of a result."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("show")
+@click.argument("result", type=click.Path())
+def command(result: str) -> None:
+    """Summarise RESULT: axes, ranges of the outputs, and how many points are missing and why."""
+    from sweep.api import open_result
+    from sweep.views.summary import summary
+
+    with open_result(result) as dataset:
+        click.echo(summary(dataset))

@@ -1,0 +1,237 @@
+"""Values of parameters: one value, or the values along an axis, checked against what the parameter allows.
+
+An axis is a list or one of the spaced forms; both ends are included, and points are computed exactly and rounded
+once, so that powers of two come out as such and 0.3 is 0.3.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sweep.errors import Fault, nearest
+from sweep.grid.located import Located, Number
+from sweep.grid.units import exact
+from sweep.registry import Parameter
+
+MAX_POINTS = 10_000_000
+"""Points of one axis."""
+
+
+class Rejected(Exception):
+    """A value that cannot be used; carries its faults."""
+
+    def __init__(self, *faults: Fault) -> None:
+        self.faults = faults
+        super().__init__("; ".join(map(str, faults)))
+
+
+def read_number(item: Located, parameter: Parameter) -> Fraction:
+    """The exact number that a scalar means for a parameter, in its unit, within its bounds."""
+    value = item.value
+    if isinstance(value, (dict, list)):
+        raise Rejected(Fault(item.where, f"{parameter.name} takes one number here"))
+    if value is None or isinstance(value, bool):
+        shown = "nothing" if value is None else f"{str(value).lower()!r}"
+        raise Rejected(Fault(item.where, f"{parameter.name} takes a number in {parameter.unit}, not {shown}"))
+    try:
+        number = exact(value.text if isinstance(value, Number) else value, parameter.unit)
+    except ValueError as error:
+        raise Rejected(Fault(item.where, f"{parameter.name}: {error}")) from None
+    check_number(number, item.where, parameter)
+    return number
+
+
+def check_number(number: Fraction, where: str, parameter: Parameter) -> None:
+    """Raise Rejected for a number that is out of bounds, or not whole where it must be."""
+    if not parameter.allows(float(number)):
+        unit = f" {parameter.unit}" if parameter.unit != "1" else ""
+        raise Rejected(Fault(where, f"{parameter.name} must be {parameter.bounds}{unit}, not {float(number):g}"))
+    if parameter.integer and number.denominator != 1:
+        raise Rejected(Fault(where, f"{parameter.name} must be a whole number, not {float(number):.17g}"))
+
+
+def read_label(item: Located, parameter: Parameter, labels: Sequence[str]) -> str:
+    """The label that a scalar means for a choice; true and false stand for on and off."""
+    value = item.value
+    if isinstance(value, (dict, list)):
+        raise Rejected(Fault(item.where, f"{parameter.name} takes one word here: {', '.join(labels)}"))
+    if isinstance(value, bool) and "on" in labels:
+        value = "on" if value else "off"
+    text = value.text if isinstance(value, Number) else str(value)
+    if text not in labels:
+        raise Rejected(
+            Fault(item.where, f"{parameter.name} is one of {', '.join(labels)}, not {text!r}{nearest(text, labels)}")
+        )
+    return text
+
+
+def read_value(item: Located, parameter: Parameter, labels: Sequence[str]) -> Any:
+    """One value: a label for a choice, else a float; tables are read by `read_table`."""
+    if parameter.is_choice:
+        return read_label(item, parameter, labels)
+    return float(read_number(item, parameter))
+
+
+def read_table(item: Located, parameter: Parameter) -> dict[str, dict[str, Any]]:
+    """The rows that a mapping adds to a table parameter; each row has exactly the columns of the shipped ones."""
+    if not isinstance(item.value, dict):
+        raise Rejected(Fault(item.where, f"{parameter.name} takes a mapping of labels to rows"))
+    columns = next(iter(parameter.default.values()))
+    table: dict[str, dict[str, Any]] = {}
+    for label, row in item.value.items():
+        if not isinstance(row.value, dict) or set(row.value) != set(columns):
+            raise Rejected(Fault(row.where, f"{parameter.name}: a row has the columns {', '.join(columns)}"))
+        table[label] = {}
+        for column, cell in row.value.items():
+            nullable = any(known[column] is None for known in parameter.default.values())
+            if cell.value is None and nullable:
+                table[label][column] = None
+                continue
+            try:
+                number = exact(cell.value.text if isinstance(cell.value, Number) else str(cell.value), parameter.unit)
+            except ValueError as error:
+                raise Rejected(Fault(cell.where, f"{column}: {error}")) from None
+            if number < 0 or number.denominator != 1:
+                raise Rejected(Fault(cell.where, f"{column} must be a whole number of {parameter.unit}, 0 or more"))
+            table[label][column] = int(number)
+    return table
+
+
+def read_axis(
+    item: Located, parameter: Parameter, labels: Sequence[str]
+) -> NDArray[np.float64] | tuple[str, ...]:
+    """The values along an axis: float64 for numbers, a tuple of labels for a choice."""
+    if parameter.is_table:
+        raise Rejected(Fault(item.where, f"{parameter.name} is a table; it cannot be an axis"))
+    if isinstance(item.value, list):
+        return read_list(item, parameter, labels)
+    forms = ", ".join(SPACED)
+    if not isinstance(item.value, dict) or len(item.value) != 1:
+        raise Rejected(Fault(item.where, f"an axis is a list of values, or one of {{{forms}}}"))
+    ((form, arguments),) = item.value.items()
+    if form not in SPACED:
+        raise Rejected(Fault(arguments.where, f"{form!r} is not a form of axis; there are {forms}{nearest(form, SPACED)}"))
+    if parameter.is_choice:
+        raise Rejected(Fault(item.where, f"{parameter.name} is a choice; list its values"))
+    if not isinstance(arguments.value, list):
+        raise Rejected(Fault(arguments.where, f"{form} takes a list such as [first, last{', count' * (form[1:] == 'inspace')}]"))
+    return checked_points(SPACED[form](arguments, parameter), arguments.where, parameter)
+
+
+def read_list(
+    item: Located, parameter: Parameter, labels: Sequence[str]
+) -> NDArray[np.float64] | tuple[str, ...]:
+    """The values of an axis written out; every bad one is a fault of its own."""
+    if not item.value:
+        raise Rejected(Fault(item.where, f"{parameter.name} has no values"))
+    values: list[Any] = []
+    faults: list[Fault] = []
+    for element in item.value:
+        try:
+            value = read_value(element, parameter, labels)
+        except Rejected as rejected:
+            faults += rejected.faults
+            continue
+        if value in values:
+            shown = value if isinstance(value, str) else f"{value:.17g}"
+            faults.append(Fault(element.where, f"{parameter.name} has {shown} twice"))
+        values.append(value)
+    if faults:
+        raise Rejected(*faults)
+    return tuple(values) if parameter.is_choice else np.array(values, np.float64)
+
+
+def checked_points(points: Sequence[Fraction], where: str, parameter: Parameter) -> NDArray[np.float64]:
+    """Spaced points as floats, rounded half up on whole-number parameters; equal neighbours are a fault."""
+    if parameter.integer:
+        points = [Fraction((2 * point.numerator + point.denominator) // (2 * point.denominator)) for point in points]
+    for point in points:
+        check_number(point, where, parameter)
+    values = np.array([float(point) for point in points], np.float64)
+    equal = np.flatnonzero(np.diff(values) == 0)
+    if equal.size:
+        raise Rejected(Fault(where, f"{parameter.name} has {values[equal[0]]:.17g} twice; ask for fewer points"))
+    return values
+
+
+def _ends_and_count(arguments: Located, parameter: Parameter, form: str) -> tuple[Fraction, Fraction, int]:
+    if len(arguments.value) != 3:
+        raise Rejected(Fault(arguments.where, f"{form} takes [first, last, count]"))
+    first, last = (read_number(item, parameter) for item in arguments.value[:2])
+    item = arguments.value[2]
+    text = item.value.text if isinstance(item.value, Number) else ""
+    if not text.isdigit() or not 1 <= int(text[:20]) <= MAX_POINTS:
+        raise Rejected(Fault(item.where, f"the count is a whole number from 1 to {MAX_POINTS}"))
+    count = int(text)
+    if (count == 1) != (first == last):
+        raise Rejected(Fault(arguments.where, f"{count} points cannot reach from first to last"))
+    return first, last, count
+
+
+def linspace(arguments: Located, parameter: Parameter) -> list[Fraction]:
+    """Points at equal distances."""
+    first, last, count = _ends_and_count(arguments, parameter, "linspace")
+    return [first + (last - first) * Fraction(index, max(count - 1, 1)) for index in range(count)]
+
+
+def geomspace(arguments: Located, parameter: Parameter) -> list[Fraction]:
+    """Points at equal ratios."""
+    first, last, count = _ends_and_count(arguments, parameter, "geomspace")
+    if first <= 0 or last <= 0:
+        raise Rejected(Fault(arguments.where, "geomspace needs two numbers above 0"))
+    if count == 1:
+        return [first]
+    with decimal.localcontext() as context:
+        context.prec = 40
+        start, end = (decimal.Decimal(x.numerator) / decimal.Decimal(x.denominator) for x in (first, last))
+        step = (end / start).ln() / (count - 1)
+        inner = [Fraction(float(start * (step * index).exp())) for index in range(1, count - 1)]
+    return [first, *inner, last]
+
+
+def powers_of_two(arguments: Located, parameter: Parameter) -> list[Fraction]:
+    """All powers of two from first to last."""
+    if len(arguments.value) != 2:
+        raise Rejected(Fault(arguments.where, "powers_of_two takes [first, last]"))
+    first, last = (read_number(item, parameter) for item in arguments.value)
+    for item, number in zip(arguments.value, (first, last), strict=True):
+        if number < 1 or number.denominator != 1 or number.numerator & (number.numerator - 1):
+            raise Rejected(Fault(item.where, f"{float(number):g} is not a power of two"))
+    if first > last:
+        raise Rejected(Fault(arguments.where, "powers_of_two takes [first, last] with first <= last"))
+    exponents = range(first.numerator.bit_length() - 1, last.numerator.bit_length())
+    return [Fraction(2**exponent) for exponent in exponents]
+
+
+def whole_range(arguments: Located, parameter: Parameter) -> list[Fraction]:
+    """Points from first to last in steps of 1, or of a third number that must divide the distance."""
+    if len(arguments.value) not in (2, 3):
+        raise Rejected(Fault(arguments.where, "range takes [first, last] or [first, last, step], both ends included"))
+    first, last = (read_number(item, parameter) for item in arguments.value[:2])
+    step = Fraction(1)
+    if len(arguments.value) == 3:
+        item = arguments.value[2]
+        try:
+            step = exact(item.value.text if isinstance(item.value, Number) else str(item.value), parameter.unit)
+        except ValueError as error:
+            raise Rejected(Fault(item.where, f"range: {error}")) from None
+    if step <= 0 or last < first or (last - first) % step:
+        raise Rejected(Fault(arguments.where, "range does not reach its last number in whole steps"))
+    count = (last - first) / step
+    if count >= MAX_POINTS:
+        raise Rejected(Fault(arguments.where, f"more than {MAX_POINTS} points"))
+    return [first + step * index for index in range(count.numerator + 1)]
+
+
+SPACED: dict[str, Callable[[Located, Parameter], list[Fraction]]] = {
+    "linspace": linspace,
+    "geomspace": geomspace,
+    "powers_of_two": powers_of_two,
+    "range": whole_range,
+}

@@ -1,0 +1,1 @@
+"""Results as labelled datasets and as files."""

@@ -1,0 +1,121 @@
+"""Arrays become a labelled dataset: coordinates with units, variables with names, flags and a record of the grid."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import sweep
+from sweep.axis import Axis
+from sweep.engine.execute import Values
+from sweep.engine.loopnest import write_kernel
+from sweep.engine.plan import Plan
+from sweep.grid.reader import Grid
+from sweep.registry import STATUSES, Parameter
+
+CONVENTIONS = "CF-1.11"
+
+
+def to_dataset(grid: Grid, plan: Plan, values: Values) -> xr.Dataset:
+    """The dataset of a computed grid. Each output has the dimensions that it depends on, in the order of the axes."""
+    variables: dict[str, Any] = {}
+    for name, array in values.outputs.items():
+        dims = (*plan.dims[name], *plan.extra_dims(name))
+        variables[name] = (dims, array, output_attributes(plan, name))
+    variables["status"] = (plan.status_dims, values.status, status_attributes())
+    for name, array in values.statuses.items():
+        variables[f"{name}_status"] = (plan.dims[name], array, status_attributes())
+    coordinates: dict[str, Any] = {}
+    for axis in plan.axes.values():
+        coordinates.update(axis_coordinates(axis, grid))
+    for name in values.outputs:
+        for dim, points in plan.extra_dims(name).items():
+            coordinates[dim] = ((dim,), np.array(points), {"long_name": dim, "units": "1"})
+    attributes = {
+        "title": grid.title,
+        "Conventions": CONVENTIONS,
+        "sweep_version": sweep.__version__,
+        "sweep": json.dumps(record(grid, plan), sort_keys=True, ensure_ascii=False),
+    }
+    return xr.Dataset(variables, coordinates, attributes)
+
+
+def output_attributes(plan: Plan, name: str) -> dict[str, Any]:
+    """Attributes of an output variable."""
+    description = plan.graph.output(name)
+    node = plan.graph.nodes[plan.graph.owner[name]]
+    attributes: dict[str, Any] = {"long_name": name.replace("_", " "), "comment": node.summary}
+    if description.categories:
+        return attributes | flags(description.categories)
+    return attributes | {"units": description.unit}
+
+
+def status_attributes() -> dict[str, Any]:
+    """Attributes of a status variable."""
+    comment = "Why a value is missing; the worst over the outputs"
+    return {"long_name": "status", "comment": comment} | flags(STATUSES)
+
+
+def flags(labels: tuple[str, ...]) -> dict[str, Any]:
+    """CF attributes of a variable whose codes stand for labels."""
+    return {"flag_values": np.arange(len(labels), dtype=np.int8), "flag_meanings": " ".join(labels)}
+
+
+def axis_coordinates(axis: Axis, grid: Grid) -> dict[str, Any]:
+    """Coordinates of a dimension: its values, or for zipped parameters a position and the values along it."""
+    coordinates: dict[str, Any] = {}
+    if axis.name not in axis.members:
+        positions = np.arange(axis.size)
+        coordinates[axis.name] = ((axis.name,), positions, {"long_name": f"position along {axis.name}"})
+    for name, values in axis.members.items():
+        parameter = grid.registry.parameters[name]
+        attributes = {"long_name": name.replace("_", " "), "comment": parameter.doc}
+        if isinstance(values, tuple):
+            coordinates[name] = ((axis.name,), np.array(values, dtype=object), attributes)
+        else:
+            points = values.astype(np.int64) if parameter.integer else values
+            coordinates[name] = ((axis.name,), points, attributes | {"units": parameter.unit})
+    return coordinates
+
+
+def record(grid: Grid, plan: Plan) -> dict[str, Any]:
+    """The resolved grid as plain data: enough to compute the result again, and to tell it from any other."""
+    graph = plan.graph
+    fixed = {name: _plain(plan.fixed[name], graph.parameters[name]) for name in graph.parameters if name in plan.fixed}
+    axes = {
+        axis.name: {
+            name: list(values) if isinstance(values, tuple) else [_plain(x, grid.registry.parameters[name]) for x in values]
+            for name, values in axis.members.items()
+        }
+        for axis in grid.axes
+    }
+    return {
+        "outputs": list(grid.outputs),
+        "axes": axes,
+        "fixed": fixed,
+        "presets": {preset.name: preset.digest for preset in grid.presets},
+        "model_digest": model_digest(plan),
+    }
+
+
+def _plain(value: Any, parameter: Parameter) -> Any:
+    if isinstance(value, (int, float, np.floating)):
+        return int(value) if parameter.integer else float(value)
+    return value
+
+
+def model_digest(plan: Plan) -> str:
+    """Digest of every function that the outputs reach, compiled and prepared."""
+    import ast
+    import inspect
+    import textwrap
+
+    text = write_kernel(plan).text
+    for name in plan.prepared:
+        for branch in plan.graph.nodes[name].branches:
+            text += ast.dump(ast.parse(textwrap.dedent(inspect.getsource(branch.variant.function))))
+    return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -1,0 +1,67 @@
+"""Results as NetCDF files: written whole or not at all, read back with labels."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from sweep.errors import Fault, InputError
+
+ENGINE = "h5netcdf"
+
+
+def write(dataset: xr.Dataset, path: Path) -> None:
+    """Write a file under a temporary name, flush it to disk, then put it in its place. Raises InputError."""
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
+        os.close(handle)
+        temporary = Path(name)
+        encoding = {name: {"_FillValue": None} for name, x in dataset.variables.items() if x.dtype.kind == "f"}
+        dataset.drop_encoding().to_netcdf(temporary, engine=ENGINE, format="NETCDF4", encoding=encoding)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        os.replace(temporary, path)
+        temporary = None
+    except OSError as error:
+        raise InputError([Fault(str(path), f"cannot be written: {error.strerror or error}")]) from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def read(path: Path) -> xr.Dataset:
+    """Open a result; variables with flags come as labels. Raises InputError for what is not a result."""
+    if not path.exists():
+        raise InputError([Fault(str(path), "there is no such file")])
+    try:
+        dataset = xr.open_dataset(path, engine=ENGINE)
+    except (OSError, ValueError) as error:
+        raise InputError([Fault(str(path), f"is not a NetCDF file: {str(error).partition(chr(10))[0]}")]) from None
+    if "sweep" not in dataset.attrs:
+        dataset.close()
+        raise InputError([Fault(str(path), "is a NetCDF file, but not a result of sweep")])
+    return dataset.map(with_labels, keep_attrs=True)
+
+
+def with_labels(variable: xr.DataArray) -> xr.DataArray:
+    """A variable with flags as labels; any other as it is."""
+    meanings = variable.attrs.get("flag_meanings")
+    if meanings is None:
+        return variable
+    labels = np.array(meanings.split())
+    return variable.copy(data=labels[variable.values])

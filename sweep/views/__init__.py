@@ -1,0 +1,1 @@
+"""What people look at: summaries, tables and heat maps."""

@@ -1,0 +1,274 @@
+"""Heat maps: two dimensions as rows and columns, a third as facets, the rest fixed at one value each.
+
+Cells stand on index positions, so any axis can be drawn: logarithmic, categorical, of one value. Ticks show the
+values with their units. Numbers use a colour map that keeps its order in grey and for the colour-blind; labels use
+the palette of Okabe and Ito. Missing cells are hatched, and the legend says why they are missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from sweep.errors import Fault, InputError, nearest
+from sweep.views.summary import text
+
+PALETTE = ("#999999", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442")
+MISSING = "#FFFFFF"
+MAX_FACETS = 40
+MAX_TICKS = 9
+ANNOTATE_UP_TO = 120
+"""Cells per facet up to which each cell shows its value."""
+
+
+def draw_heatmap(
+    dataset: xr.Dataset,
+    variable: str,
+    x: str | None,
+    y: str | None,
+    facet: str | None,
+    at: Mapping[str, str],
+    best: str | None,
+    path: Path,
+) -> None:
+    """Draw one variable to a PNG, SVG or PDF file. With `best`, each cell is how many percent it lies above the
+    smallest value along that dimension. Raises InputError for names and values that the dataset does not have."""
+    check_name(variable, [str(name) for name in dataset.data_vars], "variable")
+    data = dataset[variable]
+    dims = [str(dim) for dim in data.dims]
+    for name, role in ((x, "--x"), (y, "--y"), (facet, "--facet"), (best, "--best"), *((dim, "--at") for dim in at)):
+        if name is not None:
+            check_name(name, dims, role)
+    x, y = default_dims(dims, x, y, facet, at)
+    shown = dict.fromkeys(dim for dim in (x, y, facet) if dim is not None)
+    if len(shown) < sum(dim is not None for dim in (x, y, facet)) or any(dim in at for dim in shown):
+        raise InputError([Fault("plot", "--x, --y, --facet and --at must name different dimensions")])
+    reasons = dataset["status"]
+    if best is not None:
+        data = above_best(data, best)
+    chosen = {dim: position(data[dim], at[dim]) if dim in at else 0 for dim in dims if dim not in shown}
+    data, reasons = data.isel(chosen), reasons.isel({d: i for d, i in chosen.items() if d in reasons.dims})
+    reasons = reasons.isel({dim: 0 for dim in reasons.dims if dim not in data.dims})
+    _Figure(data.transpose(*shown), reasons, x, y, facet).save(path, title(dataset, data, variable, best))
+
+
+def check_name(name: str, known: Sequence[str], role: str) -> None:
+    """Raise InputError for a name that is not known."""
+    if name not in known:
+        raise InputError([Fault("plot", f"{role}: {name!r} is not one of {', '.join(known)}{nearest(name, known)}")])
+
+
+def default_dims(
+    dims: Sequence[str], x: str | None, y: str | None, facet: str | None, at: Mapping[str, str]
+) -> tuple[str | None, str | None]:
+    """The last free dimension along x, the one before it along y, where nothing else is asked for."""
+    free = [dim for dim in dims if dim not in (x, y, facet) and dim not in at]
+    if x is None and free:
+        x = free.pop()
+    if y is None and free:
+        y = free.pop()
+    return x, y
+
+
+def position(coordinate: xr.DataArray, wanted: str) -> int:
+    """Position of a value given as text: a label, or the nearest number within one part in a million."""
+    values = coordinate.values
+    if values.dtype.kind in "iuf":
+        try:
+            number = float(wanted)
+        except ValueError:
+            number = math.nan
+        index = int(np.argmin(abs(values - number))) if not math.isnan(number) else 0
+        if abs(values[index] - number) <= 1e-6 * max(abs(number), 1e-300):
+            return index
+    elif wanted in list(values):
+        return list(values).index(wanted)
+    allowed = ", ".join(text(value) for value in values[:12]) + (", ..." if values.size > 12 else "")
+    raise InputError([Fault("plot", f"--at {coordinate.name}: {wanted!r} is not one of {allowed}")])
+
+
+def above_best(data: xr.DataArray, dim: str) -> xr.DataArray:
+    """Percent by which each value lies above the smallest along a dimension."""
+    if data.dtype.kind != "f":
+        raise InputError([Fault("plot", f"--best: {data.name} has labels, not numbers")])
+    result: xr.DataArray = (data / data.min(dim) - 1) * 100
+    result.attrs = {"long_name": f"{data.name} above the best {dim}".replace("_", " "), "units": "%"}
+    return result
+
+
+def title(dataset: xr.Dataset, data: xr.DataArray, variable: str, best: str | None) -> str:
+    """The grid's title, and below it what is held fixed."""
+    held = [
+        f"{name} {text(value.item())}{_unit(value)}"
+        for name, value in data.coords.items()
+        if value.ndim == 0 and name in dataset.dims
+    ]
+    lines = [dataset.attrs.get("title", variable)]
+    if held:
+        lines.append(", ".join(held))
+    return "\n".join(lines)
+
+
+def _unit(variable: xr.DataArray) -> str:
+    unit = variable.attrs.get("units", "1")
+    return "" if unit == "1" else f" {unit}"
+
+
+def label(variable: xr.DataArray) -> str:
+    """Long name and unit of a variable or coordinate."""
+    name = variable.attrs.get("long_name", variable.name)
+    unit = variable.attrs.get("units", "1")
+    return f"{name} ({unit})" if unit != "1" else str(name)
+
+
+def tick_positions(count: int) -> list[int]:
+    """Positions of at most MAX_TICKS ticks, the first and the last included where the spacing allows."""
+    step = next(s for s in range(1, count + 1) if -(-count // s) <= MAX_TICKS)
+    steps = [s for s in range(step, 2 * step) if (count - 1) % s == 0]
+    return list(range(0, count, steps[0] if steps else step))
+
+
+def tick_text(value: Any, unit: str) -> str:
+    """A tick label: bytes in powers of 1024 where they are whole, other numbers short."""
+    if not isinstance(value, (int, float, np.number)):
+        return str(value)
+    if unit == "B" and value >= 1024:
+        power = min(int(math.log2(value) / 10), 5)
+        scaled = value / 1024**power
+        return f"{scaled:.3g} {['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'][power]}B"
+    return f"{value:.4g}"
+
+
+class _Figure:
+    def __init__(
+        self, data: xr.DataArray, reasons: xr.DataArray, x: str | None, y: str | None, facet: str | None
+    ) -> None:
+        self.data = data
+        self.reasons = reasons
+        self.x, self.y, self.facet = x, y, facet
+        self.facets = data.sizes[facet] if facet else 1
+        if self.facets > MAX_FACETS:
+            raise InputError([Fault("plot", f"--facet {facet} has {self.facets} values; at most {MAX_FACETS} fit")])
+        self.categories = data.dtype.kind not in "f"
+        self.labels = data.attrs.get("flag_meanings", "").split()
+
+    def save(self, path: Path, heading: str) -> None:
+        import matplotlib as mpl
+
+        mpl.use("Agg")
+        import matplotlib.pyplot as plt
+
+        columns = min(self.facets, 4 if self.facets > 4 else 2 if self.facets == 4 else self.facets)
+        rows = -(-self.facets // columns)
+        across, down = (self.data.sizes[dim] if dim else 1 for dim in (self.x, self.y))
+        wide = min(max(3.4, 0.42 * across), 7.5) if self.facets == 1 else 4.4
+        high = min(max(1.6, 0.42 * down), 5.0) if self.facets == 1 else min(max(1.3, 0.34 * down), 3.4)
+        size = (1.9 + wide * columns, 1.5 + (high + 0.75) * rows)
+        mappable, norm = self.colours()
+        with mpl.rc_context({"font.size": 10, "svg.hashsalt": "sweep", "hatch.linewidth": 0.6}):
+            figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+            for index, panel in enumerate(axes.flat):
+                if index >= self.facets:
+                    panel.axis("off")
+                    continue
+                self.panel(panel, index, mappable, norm, columns, rows)
+            self.legend(figure, axes, mappable)
+            figure.suptitle(heading, fontsize=11)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix in (".svg",) else None)
+            plt.close(figure)
+
+    def colours(self) -> tuple[Any, Any]:
+        import matplotlib as mpl
+        from matplotlib.cm import ScalarMappable
+
+        if self.categories:
+            cmap = mpl.colors.ListedColormap(PALETTE[: max(len(self.labels), 1)])
+            norm = mpl.colors.BoundaryNorm(np.arange(len(self.labels) + 1) - 0.5, cmap.N)
+            return ScalarMappable(norm, cmap), norm
+        values = self.data.values[np.isfinite(self.data.values)]
+        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+        logarithmic = low > 0 and high / low > 100
+        if logarithmic:
+            norm = mpl.colors.LogNorm(low, high)
+        else:
+            norm = mpl.colors.Normalize(low, high if high > low else low + 1)
+        return ScalarMappable(norm, "cividis"), norm
+
+    def codes(self, array: xr.DataArray) -> np.ndarray[Any, Any]:
+        order = [dim for dim in (self.y, self.x) if dim]
+        values = array.transpose(*order).values.reshape(
+            [self.data.sizes[dim] if dim else 1 for dim in (self.y, self.x)]
+        )
+        if self.categories:
+            return np.array([[self.labels.index(str(value)) for value in row] for row in values], float)
+        return np.asarray(np.where(np.isfinite(values), values, np.nan), float)
+
+    def panel(self, panel: Any, index: int, mappable: Any, norm: Any, columns: int, rows: int) -> None:
+        part = self.data.isel({self.facet: index}) if self.facet else self.data
+        cells = self.codes(part)
+        panel.imshow(cells, cmap=mappable.cmap, norm=norm, aspect="auto", origin="lower", interpolation="nearest")
+        missing = np.isnan(cells)
+        if missing.any():
+            panel.contourf(
+                *np.meshgrid(np.arange(cells.shape[1] + 2) - 1, np.arange(cells.shape[0] + 2) - 1),
+                np.pad(missing, 1).astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"],
+            ) if min(cells.shape) > 1 and not missing.all() else panel.set_facecolor("#DDDDDD")  # fmt: skip
+        if cells.size <= ANNOTATE_UP_TO and not self.categories:
+            self.annotate(panel, cells, mappable)
+        self.ticks(panel, index, columns, rows)
+        if self.facet:
+            value = part[self.facet]
+            panel.set_title(f"{label(value)} = {tick_text(value.item(), value.attrs.get('units', '1'))}", fontsize=10)
+
+    def annotate(self, panel: Any, cells: np.ndarray[Any, Any], mappable: Any) -> None:
+        for (row, column), value in np.ndenumerate(cells):
+            if np.isnan(value):
+                continue
+            red, green, blue, _ = mappable.to_rgba(value)
+            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+            shown = f"{value:.3g}" if abs(value) < 1e5 else f"{value:.1e}"
+            panel.text(column, row, shown, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+
+    def ticks(self, panel: Any, index: int, columns: int, rows: int) -> None:
+        for dim, axis, edge in (
+            (self.x, panel.xaxis, index >= self.facets - columns),
+            (self.y, panel.yaxis, index % columns == 0),
+        ):
+            if dim is None:
+                axis.set_visible(False)
+                continue
+            coordinate = self.data[dim]
+            unit = coordinate.attrs.get("units", "1")
+            categorical = coordinate.dtype.kind not in "iuf"
+            spots = list(range(coordinate.size)) if categorical and coordinate.size <= 16 else tick_positions(coordinate.size)
+            names = [tick_text(coordinate.values[spot], unit) for spot in spots]
+            axis.set_ticks(spots, names if edge else [""] * len(spots))
+            if edge:
+                own_unit = unit == "B" and any("B" in name for name in names)
+                axis.set_label_text(coordinate.attrs.get("long_name", dim) if own_unit else label(coordinate))
+        if max((len(t.get_text()) for t in panel.get_xticklabels()), default=0) > 6:
+            panel.tick_params(axis="x", rotation=35)
+            for tick in panel.get_xticklabels():
+                tick.set_ha("right")
+                tick.set_rotation_mode("anchor")
+
+    def legend(self, figure: Any, axes: Any, mappable: Any) -> None:
+        if self.categories:
+            from matplotlib.patches import Patch
+
+            present = [name for name in self.labels if (self.data == name).any()]
+            handles = [Patch(facecolor=PALETTE[self.labels.index(name)], edgecolor="black", label=name) for name in present]
+            figure.legend(handles=handles, title=label(self.data), loc="outside right upper")
+            return
+        bar = figure.colorbar(mappable, ax=axes, label=label(self.data), shrink=0.9, pad=0.02)
+        bar.ax.minorticks_off()
+        missing = ~np.isfinite(self.data.values)
+        if missing.any():
+            reasons = sorted(set(np.unique(self.reasons.values)) - {"ok"})
+            figure.text(0.995, 0.005, f"hatched: {', '.join(reasons)}", ha="right", va="bottom", fontsize=8)

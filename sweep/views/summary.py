@@ -1,0 +1,71 @@
+"""A summary of a result that fits a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+
+
+def summary(dataset: xr.Dataset) -> str:
+    """Title, axes, and the range of every variable with the coordinates of its extremes."""
+    return "\n".join(_lines(dataset))
+
+
+def _lines(dataset: xr.Dataset) -> Iterator[str]:
+    yield dataset.attrs["title"]
+    yield ""
+    width = max((len(str(name)) for name in (*dataset.dims, *dataset.data_vars)), default=0)
+    for dim, size in dataset.sizes.items():
+        yield f"  {dim:<{width}}  {size:>5} x  {_ends(dataset[dim])}"
+    yield ""
+    for name, variable in dataset.data_vars.items():
+        if name != "status":
+            yield f"  {name:<{width}}  {_range(variable)}"
+    yield f"  {'status':<{width}}  {_shares(dataset['status'])}"
+
+
+def _ends(coordinate: xr.DataArray) -> str:
+    values = [text(value) for value in (coordinate.values[[0, -1]] if coordinate.size > 4 else coordinate.values)]
+    return (" .. " if coordinate.size > 4 else ", ").join(values) + unit_of(coordinate)
+
+
+def text(value: object) -> str:
+    """A coordinate or a value, short."""
+    return f"{value:.6g}" if isinstance(value, (int, float, np.number)) else str(value)
+
+
+def unit_of(variable: xr.DataArray) -> str:
+    """The unit with a space before it; nothing for pure numbers and labels."""
+    unit = variable.attrs.get("units", "1")
+    return "" if unit == "1" else f" {unit}"
+
+
+def _range(variable: xr.DataArray) -> str:
+    if variable.dtype.kind != "f":
+        return _shares(variable)
+    finite = variable.where(np.isfinite(variable))
+    if not bool(finite.notnull().any()):
+        return "no values"
+    low, high = finite.min().item(), finite.max().item()
+    return f"{low:.6g} .. {high:.6g}{unit_of(variable)}"
+
+
+def _shares(variable: xr.DataArray) -> str:
+    labels, counts = np.unique(variable.values, return_counts=True)
+    order = np.argsort(-counts)
+    return ", ".join(f"{labels[i]} {100 * counts[i] / variable.size:.3g} %" for i in order)
+
+
+def failures(status: xr.DataArray) -> tuple[int, dict[str, int]]:
+    """How many points failed (exit code 1), and how many there are of every status but ok.
+
+    Takes the codes of a fresh result. Undefined, infeasible and unstable points are answers, not failures.
+    """
+    from sweep.registry import STATUSES
+
+    counts = np.bincount(status.values.ravel(), minlength=len(STATUSES))
+    missing = {label: int(count) for label, count in zip(STATUSES, counts, strict=True) if count and label != "ok"}
+    answers = {"undefined", "infeasible", "unstable"}
+    return sum(count for label, count in missing.items() if label not in answers), missing
