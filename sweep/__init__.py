@@ -1,9 +1,9 @@
 """Vectorised parameter sweeps over the interconnects of AI accelerators.
 
-    import sweep
-    grid = sweep.load_grid("grids/tp_allreduce.yaml")
-    result = sweep.run(grid)                                   # xarray.Dataset
-    sweep.quantities.collective_latency(chip_count=8)          # one number
+import sweep
+grid = sweep.load_grid("grids/tp_allreduce.yaml")
+result = sweep.run(grid)                                   # xarray.Dataset
+sweep.quantities.collective_latency(chip_count=8)          # one number
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan, make_plan
 from sweep.errors import Fault, InputError
 from sweep.grid.reader import Grid
@@ -44,8 +45,8 @@ def unused(grid: Grid, made: Plan) -> list[str]:
 def run(
     grid: Grid | str | Path | Mapping[str, Any],
     threads: int | None = None,
-    announce: Callable[[str], None] = lambda line: None,
-    progress: Callable[[int], None] = lambda points: None,
+    announce: Announce = ignore,
+    progress: Progress = ignore,
 ) -> xr.Dataset:
     """Compute a grid in memory and return it as a labelled dataset.
 

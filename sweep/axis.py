@@ -21,4 +21,5 @@ class Axis:
 
     @property
     def size(self) -> int:
+        """Values along it."""
         return len(next(iter(self.members.values())))

@@ -53,10 +53,12 @@ class Parameter:
 
     @property
     def is_choice(self) -> bool:
+        """Whether its values are labels."""
         return bool(self.choices) or self.table is not None
 
     @property
     def is_table(self) -> bool:
+        """Whether its value is a table of labelled rows."""
         return isinstance(self.default, Mapping)
 
     @property
@@ -287,9 +289,7 @@ class Registry:
             for output in new.outputs:
                 if output in self:
                     raise InputError([Fault(where, f"the name {output!r} is taken by another parameter or quantity")])
-            self.quantities[new.name] = Quantity(
-                new.name, new.kind, new.outputs, (new.variant,), new.costly, new.dims
-            )
+            self.quantities[new.name] = Quantity(new.name, new.kind, new.outputs, (new.variant,), new.costly, new.dims)
             self.output_owner.update(dict.fromkeys(new.outputs, new.name))
             return
         if new.kind != known.kind or (new.outputs is not None and new.outputs != known.outputs):

@@ -24,9 +24,11 @@ class LazyGroup(click.Group):
     """A group that knows the names and help lines of its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of use."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"sweep.cli.{cmd_name}").command
@@ -35,6 +37,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that was typed, or fail with the nearest one."""
         if args and args[0] not in COMMANDS:
             from sweep.errors import nearest
 
@@ -42,11 +45,12 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands for --help."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:  # noqa: ARG001
+def _version(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
     if value:
         import sweep
 

@@ -27,7 +27,9 @@ def command(grid: str, with_files: tuple[str, ...]) -> None:
         dims = ", ".join((*made.dims[name], *made.extra_dims(name))) or "none"
         size = math.prod(made.shape(name)) * (1 if made.graph.output(name).categories else 8)
         click.echo(f"  output  {name:<24} {readable(size):>8}  ({dims})")
-    click.echo(f"  output  {'status':<24} {readable(made.points(made.status_dims)):>8}  ({', '.join(made.status_dims)})")
+    click.echo(
+        f"  output  {'status':<24} {readable(made.points(made.status_dims)):>8}  ({', '.join(made.status_dims)})"
+    )
     idle = api.unused(loaded, made)
     if idle:
         click.echo(f"\nnot used by these outputs: {', '.join(idle)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
+from numba import config
 
 
 def _plain_select(condition: bool, a: float, b: float) -> float:
@@ -15,15 +15,15 @@ def _compiled_select() -> Any:
     from numba.core import types
     from numba.extending import intrinsic
 
-    @intrinsic
-    def select(typing_context, condition, a, b):  # type: ignore[no-untyped-def]  # noqa: ARG001
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def select(typing_context: Any, condition: Any, a: Any, b: Any) -> Any:
+        kind = types.float64 if types.float64 in (a, b) else types.int64
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.select(*arguments)
 
-        kind = types.float64 if isinstance(a, types.Float) or isinstance(b, types.Float) else types.int64
         return kind(types.boolean, kind, kind), generate
 
-    return select
+    return intrinsic(select)
 
 
-select = _plain_select if numba.config.DISABLE_JIT else _compiled_select()
+select = _plain_select if config.DISABLE_JIT else _compiled_select()  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ other functions are copied too, constants become constants of the file. A few th
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import math
 import textwrap
@@ -52,7 +53,8 @@ class Embedder:
             self.functions.append("@scalar\n" + ast.unparse(ast.fix_missing_locations(tree)))
         return self._names[function]
 
-    def add_constant(self, name: str, value: float) -> str:
+    def add_constant(self, name: str, value: Any) -> str:
+        """Copy a number; the name under which the file has it."""
         text = f"np.{value}" if isinstance(value, float) and not math.isfinite(value) else repr(value)
         unique = name if self.constants.get(name, text) == text else f"{name}_{len(self.constants)}"
         self.constants[unique] = text
@@ -75,15 +77,23 @@ def reject(function: Callable[..., Any], line: int, what: str) -> InputError:
     return InputError([Fault(f"{code.co_filename}:{code.co_firstlineno + line - 1}", f"{function.__name__}: {what}")])
 
 
-def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
+@functools.cache
+def source_of(function: Callable[..., Any]) -> str:
+    """Source text of a function that was defined with def. Raises InputError where it cannot be read."""
     try:
         source = textwrap.dedent(inspect.getsource(function))
-        tree = ast.parse(source)
+        definition = ast.parse(source).body[0]
     except (OSError, TypeError, SyntaxError):
         raise reject(function, 1, "its source cannot be read; define it in a file, with def") from None
-    definition = tree.body[0]
     if not isinstance(definition, ast.FunctionDef):
         raise reject(function, 1, "must be defined with def, not as a lambda")
+    return source
+
+
+def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
+    """The syntax tree of a function without decorators, annotations and docstring."""
+    definition = ast.parse(source_of(function)).body[0]
+    assert isinstance(definition, ast.FunctionDef)
     body = definition.body
     if ast.get_docstring(definition) is not None:
         body = body[1:]
@@ -189,9 +199,8 @@ class _Rewriter(ast.NodeTransformer):
             return ast.parse(FLOAT_VERSIONS.get(name, f"math.{name}"), mode="eval").body
         if getattr(np, name, None) is value:
             return ast.parse(f"np.{name}", mode="eval").body
-        if inspect.isbuiltin(value) or inspect.isclass(value):
-            if value.__module__ == "builtins":
-                return ast.Name(name, ast.Load())
+        if (inspect.isbuiltin(value) or inspect.isclass(value)) and value.__module__ == "builtins":
+            return ast.Name(name, ast.Load())
         what = f"{name!r} is a {type(value).__name__}; a kernel knows numbers, functions, math and numpy"
         raise self.reject(node, what)
 

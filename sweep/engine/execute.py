@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from sweep.engine.kernelcache import load_kernel
 from sweep.engine.loopnest import KernelSource, NestCall, write_kernel
+from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan
 
 Array = NDArray[Any]
@@ -32,11 +33,15 @@ SERIAL_BELOW = 100_000
 
 @dataclass(frozen=True)
 class Values:
-    """Arrays of the wanted outputs and their status; `statuses` has those of single outputs that were asked for."""
+    """Arrays of the wanted outputs and their status, and the text of the kernel that computed them.
+
+    `statuses` has the status of single outputs for which it was asked.
+    """
 
     outputs: Mapping[str, Array]
     status: Array
     statuses: Mapping[str, Array]
+    kernel: str
 
 
 def execute(
@@ -44,11 +49,13 @@ def execute(
     threads: int | None = None,
     status_of: tuple[str, ...] = (),
     block_points: int = BLOCK_POINTS,
-    announce: Callable[[str], None] = lambda line: None,
-    progress: Callable[[int], None] = lambda points: None,
+    announce: Announce = ignore,
+    progress: Progress = ignore,
 ) -> Values:
     """Compute a plan in memory. `progress` is told the iterations that each finished block adds."""
-    source = write_kernel(plan, status_of)
+    from numba import config
+
+    source = write_kernel(plan, status_of, branchless=not config.DISABLE_JIT)  # type: ignore[attr-defined]
     return Execution(plan, source, load_kernel(source.text, announce), status_of).run(
         threads or os.cpu_count() or 1, block_points, progress
     )
@@ -92,6 +99,7 @@ class Execution:
         return np.stack(results).reshape(shape + results[0].shape)
 
     def prepared_argument(self, name: str, position: Mapping[str, int]) -> Any:
+        """The value of an input of a prepared quantity at a position along its axes."""
         plan = self.plan
         if name in plan.fixed:
             return plan.fixed[name]
@@ -100,7 +108,7 @@ class Execution:
             return plan.axes[dim].members[name][position[dim]]
         return self.arrays[f"in_{name}"][tuple(position[dim] for dim in plan.dims[name])]
 
-    def run(self, threads: int, block_points: int, progress: Callable[[int], None]) -> Values:
+    def run(self, threads: int, block_points: int, progress: Progress) -> Values:
         """Run all nests; the result's arrays."""
         plan = self.plan
         for name in plan.graph.outputs:
@@ -116,18 +124,18 @@ class Execution:
         for dims, part in smaller:
             np.maximum(status, self.broadcast(part, dims), out=status)
         outputs = {name: self.arrays[f"out_{name}"] for name in plan.graph.outputs}
-        return Values(outputs, status, self.statuses)
+        return Values(outputs, status, self.statuses, self.source.text)
 
     def empty(self, dims: Sequence[str], kind: Any) -> Array:
+        """A new array over some axes."""
         return np.empty(tuple(self.plan.axes[dim].size for dim in dims), kind)
 
     def broadcast(self, array: Array, dims: Sequence[str]) -> Array:
         """The array with a length-1 axis for each axis of `status` that it does not have."""
         return array.reshape([self.plan.axes[dim].size if dim in dims else 1 for dim in self.plan.status_dims])
 
-    def run_nest(
-        self, call: NestCall, status: Array, threads: int, block_points: int, progress: Callable[[int], None]
-    ) -> None:
+    def run_nest(self, call: NestCall, status: Array, threads: int, block_points: int, progress: Progress) -> None:
+        """Run one nest over blocks, on all threads if it is large."""
         function = getattr(self.module, call.name)
         arguments = self.arguments(call, status)
         sizes = [self.plan.axes[dim].size for dim in call.dims]

@@ -158,9 +158,7 @@ class _Resolver:
         for key in keys:
             if not self.is_axis_of_labels(key) and self.matters(quantity, key, possible):
                 self.add_parameter(self.registry.parameters[key])
-        selectors = tuple(
-            key for key in keys if self.is_axis_of_labels(key) and self.matters(quantity, key, possible)
-        )
+        selectors = tuple(key for key in keys if self.is_axis_of_labels(key) and self.matters(quantity, key, possible))
         cases: dict[int, dict[tuple[str, ...], None]] = {}
         missing: dict[tuple[str, ...], None] = {}
         for combination in product(*possible.values()):

@@ -12,9 +12,10 @@ import linecache
 import os
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+
+from sweep.engine.news import Announce
 
 
 def cache_folder() -> Path:
@@ -31,7 +32,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def load_kernel(text: str, announce: Callable[[str], None]) -> ModuleType:
+def load_kernel(text: str, announce: Announce) -> ModuleType:
     """The module of a kernel text, from the cache where it is there. `announce` is told what takes time."""
     import numba
 
@@ -46,7 +47,8 @@ def load_kernel(text: str, announce: Callable[[str], None]) -> ModuleType:
     if not any(path.parent.glob(f"__pycache__/{name}*.nbi")):
         announce("compiling the grid's kernel, once; later runs take it from the cache")
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # before it runs: numba finds a cached function's module here
     spec.loader.exec_module(module)

@@ -234,8 +234,8 @@ class _NestWriter:
             yield f"{status} = {self.select(predicate, '0', worst(sources))}"
         elif name in self.graph.sources[name]:
             yield f"{status} = {worst(sources)}"
-        for label, predicate in variant.fails.items():
-            test = f"{self.embedder.add(predicate, 'any')}({', '.join(argument_names(predicate))})"
+        for label, fails in variant.fails.items():
+            test = f"{self.embedder.add(fails, 'any')}({', '.join(argument_names(fails))})"
             failed = f"({status} == 0) & {test}" if self.embedder.branchless else f"{status} == 0 and {test}"
             yield f"{status} = {self.select(failed, str(STATUS_CODE[label]), status)}  # {label}"
         if node.quantity.kind == "kernel" and self.graph.sources[name]:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import math
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sweep.axis import Axis
+from sweep.engine.embed import source_of
 from sweep.engine.graph import Graph, Node, resolve
 from sweep.registry import Registry
 
@@ -233,10 +232,7 @@ class _Staging:
 @functools.cache
 def cost(function: Callable[..., Any]) -> int:
     """What a function costs, in additions, roughly: 4 for a division, a call, a branch or a loop; 1 for the rest."""
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):
-        return STAGE_COST
+    tree = ast.parse(source_of(function))
     dear = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.Call, ast.For, ast.While)
     cheap = (ast.Add, ast.Sub, ast.Mult, ast.IfExp, ast.Compare)
     return sum(4 if isinstance(x, dear) else 1 if isinstance(x, cheap) else 0 for x in ast.walk(tree))

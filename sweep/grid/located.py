@@ -19,7 +19,7 @@ MAX_VALUES = 1_000_000
 """Values that one file may hold after its aliases are followed."""
 
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_WORDS = {"null": None, "Null": None, "NULL": None, "~": None, "": None}
+_WORDS: dict[str, bool | None] = {"null": None, "Null": None, "NULL": None, "~": None, "": None}
 _WORDS |= {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "timestamp", "merge")}
 
@@ -101,7 +101,7 @@ def from_python(value: Any, where: str) -> Located:
         return Located({str(key): from_python(item, f"{where}.{key}") for key, item in value.items()}, where)
     if isinstance(value, (str, bool)) or value is None:
         return Located(value, where)
-    if isinstance(value, (list, tuple)) or hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1:
+    if isinstance(value, (list, tuple)) or (hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1):
         return Located([from_python(item, f"{where}[{index}]") for index, item in enumerate(value)], where)
     try:
         number = float(value)

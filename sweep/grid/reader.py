@@ -11,7 +11,7 @@ from typing import Any
 from sweep.axis import Axis
 from sweep.errors import Fault, InputError, nearest
 from sweep.grid.located import Located, from_python, read_yaml
-from sweep.grid.values import Rejected, read_axis, read_table, read_value
+from sweep.grid.values import RejectedError, read_axis, read_table, read_value
 from sweep.registry import Parameter, Registry
 
 KEYS = ("title", "presets", "outputs", "axes", "zip", "fixed")
@@ -178,7 +178,7 @@ class _Reader:
             self.places[name] = item.where
             try:
                 yield Axis(name, {name: read_axis(item, parameter, self.labels(parameter))})
-            except Rejected as rejected:
+            except RejectedError as rejected:
                 self.faults += rejected.faults
 
     def zipped_axes(self, zipped: Mapping[str, Located]) -> Iterator[Axis]:
@@ -196,7 +196,7 @@ class _Reader:
                     continue
                 try:
                     members[name] = self.zipped_values(values, parameter)
-                except Rejected as rejected:
+                except RejectedError as rejected:
                     self.faults += rejected.faults
             lengths = {name: len(values) for name, values in members.items()}
             if len(set(lengths.values())) > 1:
@@ -209,7 +209,7 @@ class _Reader:
         if not isinstance(item.value, list):
             return read_axis(item, parameter, self.labels(parameter))
         if parameter.is_table or not item.value:
-            raise Rejected(Fault(item.where, f"{parameter.name} takes a list of values here"))
+            raise RejectedError(Fault(item.where, f"{parameter.name} takes a list of values here"))
         values = [read_value(element, parameter, self.labels(parameter)) for element in item.value]
         if parameter.is_choice:
             return tuple(values)
@@ -230,7 +230,7 @@ class _Reader:
                     self.fixed[name] = {**self.fixed.get(name, parameter.default), **read_table(item, parameter)}
                 else:
                     self.fixed[name] = read_value(item, parameter, self.labels(parameter))
-            except Rejected as rejected:
+            except RejectedError as rejected:
                 self.faults += rejected.faults
                 continue
             self.places[name] = item.where

@@ -23,7 +23,7 @@ MAX_POINTS = 10_000_000
 """Points of one axis."""
 
 
-class Rejected(Exception):
+class RejectedError(Exception):
     """A value that cannot be used; carries its faults."""
 
     def __init__(self, *faults: Fault) -> None:
@@ -35,37 +35,37 @@ def read_number(item: Located, parameter: Parameter) -> Fraction:
     """The exact number that a scalar means for a parameter, in its unit, within its bounds."""
     value = item.value
     if isinstance(value, (dict, list)):
-        raise Rejected(Fault(item.where, f"{parameter.name} takes one number here"))
+        raise RejectedError(Fault(item.where, f"{parameter.name} takes one number here"))
     if value is None or isinstance(value, bool):
         shown = "nothing" if value is None else f"{str(value).lower()!r}"
-        raise Rejected(Fault(item.where, f"{parameter.name} takes a number in {parameter.unit}, not {shown}"))
+        raise RejectedError(Fault(item.where, f"{parameter.name} takes a number in {parameter.unit}, not {shown}"))
     try:
         number = exact(value.text if isinstance(value, Number) else value, parameter.unit)
     except ValueError as error:
-        raise Rejected(Fault(item.where, f"{parameter.name}: {error}")) from None
+        raise RejectedError(Fault(item.where, f"{parameter.name}: {error}")) from None
     check_number(number, item.where, parameter)
     return number
 
 
 def check_number(number: Fraction, where: str, parameter: Parameter) -> None:
-    """Raise Rejected for a number that is out of bounds, or not whole where it must be."""
+    """Raise RejectedError for a number that is out of bounds, or not whole where it must be."""
     if not parameter.allows(float(number)):
         unit = f" {parameter.unit}" if parameter.unit != "1" else ""
-        raise Rejected(Fault(where, f"{parameter.name} must be {parameter.bounds}{unit}, not {float(number):g}"))
+        raise RejectedError(Fault(where, f"{parameter.name} must be {parameter.bounds}{unit}, not {float(number):g}"))
     if parameter.integer and number.denominator != 1:
-        raise Rejected(Fault(where, f"{parameter.name} must be a whole number, not {float(number):.17g}"))
+        raise RejectedError(Fault(where, f"{parameter.name} must be a whole number, not {float(number):.17g}"))
 
 
 def read_label(item: Located, parameter: Parameter, labels: Sequence[str]) -> str:
     """The label that a scalar means for a choice; true and false stand for on and off."""
     value = item.value
     if isinstance(value, (dict, list)):
-        raise Rejected(Fault(item.where, f"{parameter.name} takes one word here: {', '.join(labels)}"))
+        raise RejectedError(Fault(item.where, f"{parameter.name} takes one word here: {', '.join(labels)}"))
     if isinstance(value, bool) and "on" in labels:
         value = "on" if value else "off"
     text = value.text if isinstance(value, Number) else str(value)
     if text not in labels:
-        raise Rejected(
+        raise RejectedError(
             Fault(item.where, f"{parameter.name} is one of {', '.join(labels)}, not {text!r}{nearest(text, labels)}")
         )
     return text
@@ -81,12 +81,12 @@ def read_value(item: Located, parameter: Parameter, labels: Sequence[str]) -> An
 def read_table(item: Located, parameter: Parameter) -> dict[str, dict[str, Any]]:
     """The rows that a mapping adds to a table parameter; each row has exactly the columns of the shipped ones."""
     if not isinstance(item.value, dict):
-        raise Rejected(Fault(item.where, f"{parameter.name} takes a mapping of labels to rows"))
+        raise RejectedError(Fault(item.where, f"{parameter.name} takes a mapping of labels to rows"))
     columns = next(iter(parameter.default.values()))
     table: dict[str, dict[str, Any]] = {}
     for label, row in item.value.items():
         if not isinstance(row.value, dict) or set(row.value) != set(columns):
-            raise Rejected(Fault(row.where, f"{parameter.name}: a row has the columns {', '.join(columns)}"))
+            raise RejectedError(Fault(row.where, f"{parameter.name}: a row has the columns {', '.join(columns)}"))
         table[label] = {}
         for column, cell in row.value.items():
             nullable = any(known[column] is None for known in parameter.default.values())
@@ -96,46 +96,46 @@ def read_table(item: Located, parameter: Parameter) -> dict[str, dict[str, Any]]
             try:
                 number = exact(cell.value.text if isinstance(cell.value, Number) else str(cell.value), parameter.unit)
             except ValueError as error:
-                raise Rejected(Fault(cell.where, f"{column}: {error}")) from None
+                raise RejectedError(Fault(cell.where, f"{column}: {error}")) from None
             if number < 0 or number.denominator != 1:
-                raise Rejected(Fault(cell.where, f"{column} must be a whole number of {parameter.unit}, 0 or more"))
+                raise RejectedError(Fault(cell.where, f"{column} must be a whole number of {parameter.unit}"))
             table[label][column] = int(number)
     return table
 
 
-def read_axis(
-    item: Located, parameter: Parameter, labels: Sequence[str]
-) -> NDArray[np.float64] | tuple[str, ...]:
+def read_axis(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDArray[np.float64] | tuple[str, ...]:
     """The values along an axis: float64 for numbers, a tuple of labels for a choice."""
     if parameter.is_table:
-        raise Rejected(Fault(item.where, f"{parameter.name} is a table; it cannot be an axis"))
+        raise RejectedError(Fault(item.where, f"{parameter.name} is a table; it cannot be an axis"))
     if isinstance(item.value, list):
         return read_list(item, parameter, labels)
     forms = ", ".join(SPACED)
     if not isinstance(item.value, dict) or len(item.value) != 1:
-        raise Rejected(Fault(item.where, f"an axis is a list of values, or one of {{{forms}}}"))
+        raise RejectedError(Fault(item.where, f"an axis is a list of values, or one of {{{forms}}}"))
     ((form, arguments),) = item.value.items()
     if form not in SPACED:
-        raise Rejected(Fault(arguments.where, f"{form!r} is not a form of axis; there are {forms}{nearest(form, SPACED)}"))
+        raise RejectedError(
+            Fault(arguments.where, f"{form!r} is not a form of axis; there are {forms}{nearest(form, SPACED)}")
+        )
     if parameter.is_choice:
-        raise Rejected(Fault(item.where, f"{parameter.name} is a choice; list its values"))
+        raise RejectedError(Fault(item.where, f"{parameter.name} is a choice; list its values"))
     if not isinstance(arguments.value, list):
-        raise Rejected(Fault(arguments.where, f"{form} takes a list such as [first, last{', count' * (form[1:] == 'inspace')}]"))
+        raise RejectedError(
+            Fault(arguments.where, f"{form} takes a list such as [first, last{', count' * (form[1:] == 'inspace')}]")
+        )
     return checked_points(SPACED[form](arguments, parameter), arguments.where, parameter)
 
 
-def read_list(
-    item: Located, parameter: Parameter, labels: Sequence[str]
-) -> NDArray[np.float64] | tuple[str, ...]:
+def read_list(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDArray[np.float64] | tuple[str, ...]:
     """The values of an axis written out; every bad one is a fault of its own."""
     if not item.value:
-        raise Rejected(Fault(item.where, f"{parameter.name} has no values"))
+        raise RejectedError(Fault(item.where, f"{parameter.name} has no values"))
     values: list[Any] = []
     faults: list[Fault] = []
     for element in item.value:
         try:
             value = read_value(element, parameter, labels)
-        except Rejected as rejected:
+        except RejectedError as rejected:
             faults += rejected.faults
             continue
         if value in values:
@@ -143,7 +143,7 @@ def read_list(
             faults.append(Fault(element.where, f"{parameter.name} has {shown} twice"))
         values.append(value)
     if faults:
-        raise Rejected(*faults)
+        raise RejectedError(*faults)
     return tuple(values) if parameter.is_choice else np.array(values, np.float64)
 
 
@@ -156,21 +156,21 @@ def checked_points(points: Sequence[Fraction], where: str, parameter: Parameter)
     values = np.array([float(point) for point in points], np.float64)
     equal = np.flatnonzero(np.diff(values) == 0)
     if equal.size:
-        raise Rejected(Fault(where, f"{parameter.name} has {values[equal[0]]:.17g} twice; ask for fewer points"))
+        raise RejectedError(Fault(where, f"{parameter.name} has {values[equal[0]]:.17g} twice; ask for fewer points"))
     return values
 
 
 def _ends_and_count(arguments: Located, parameter: Parameter, form: str) -> tuple[Fraction, Fraction, int]:
     if len(arguments.value) != 3:
-        raise Rejected(Fault(arguments.where, f"{form} takes [first, last, count]"))
+        raise RejectedError(Fault(arguments.where, f"{form} takes [first, last, count]"))
     first, last = (read_number(item, parameter) for item in arguments.value[:2])
     item = arguments.value[2]
     text = item.value.text if isinstance(item.value, Number) else ""
     if not text.isdigit() or not 1 <= int(text[:20]) <= MAX_POINTS:
-        raise Rejected(Fault(item.where, f"the count is a whole number from 1 to {MAX_POINTS}"))
+        raise RejectedError(Fault(item.where, f"the count is a whole number from 1 to {MAX_POINTS}"))
     count = int(text)
     if (count == 1) != (first == last):
-        raise Rejected(Fault(arguments.where, f"{count} points cannot reach from first to last"))
+        raise RejectedError(Fault(arguments.where, f"{count} points cannot reach from first to last"))
     return first, last, count
 
 
@@ -184,7 +184,7 @@ def geomspace(arguments: Located, parameter: Parameter) -> list[Fraction]:
     """Points at equal ratios."""
     first, last, count = _ends_and_count(arguments, parameter, "geomspace")
     if first <= 0 or last <= 0:
-        raise Rejected(Fault(arguments.where, "geomspace needs two numbers above 0"))
+        raise RejectedError(Fault(arguments.where, "geomspace needs two numbers above 0"))
     if count == 1:
         return [first]
     with decimal.localcontext() as context:
@@ -198,13 +198,13 @@ def geomspace(arguments: Located, parameter: Parameter) -> list[Fraction]:
 def powers_of_two(arguments: Located, parameter: Parameter) -> list[Fraction]:
     """All powers of two from first to last."""
     if len(arguments.value) != 2:
-        raise Rejected(Fault(arguments.where, "powers_of_two takes [first, last]"))
+        raise RejectedError(Fault(arguments.where, "powers_of_two takes [first, last]"))
     first, last = (read_number(item, parameter) for item in arguments.value)
     for item, number in zip(arguments.value, (first, last), strict=True):
         if number < 1 or number.denominator != 1 or number.numerator & (number.numerator - 1):
-            raise Rejected(Fault(item.where, f"{float(number):g} is not a power of two"))
+            raise RejectedError(Fault(item.where, f"{float(number):g} is not a power of two"))
     if first > last:
-        raise Rejected(Fault(arguments.where, "powers_of_two takes [first, last] with first <= last"))
+        raise RejectedError(Fault(arguments.where, "powers_of_two takes [first, last] with first <= last"))
     exponents = range(first.numerator.bit_length() - 1, last.numerator.bit_length())
     return [Fraction(2**exponent) for exponent in exponents]
 
@@ -212,7 +212,7 @@ def powers_of_two(arguments: Located, parameter: Parameter) -> list[Fraction]:
 def whole_range(arguments: Located, parameter: Parameter) -> list[Fraction]:
     """Points from first to last in steps of 1, or of a third number that must divide the distance."""
     if len(arguments.value) not in (2, 3):
-        raise Rejected(Fault(arguments.where, "range takes [first, last] or [first, last, step], both ends included"))
+        raise RejectedError(Fault(arguments.where, "range takes [first, last] or [first, last, step]"))
     first, last = (read_number(item, parameter) for item in arguments.value[:2])
     step = Fraction(1)
     if len(arguments.value) == 3:
@@ -220,12 +220,12 @@ def whole_range(arguments: Located, parameter: Parameter) -> list[Fraction]:
         try:
             step = exact(item.value.text if isinstance(item.value, Number) else str(item.value), parameter.unit)
         except ValueError as error:
-            raise Rejected(Fault(item.where, f"range: {error}")) from None
+            raise RejectedError(Fault(item.where, f"range: {error}")) from None
     if step <= 0 or last < first or (last - first) % step:
-        raise Rejected(Fault(arguments.where, "range does not reach its last number in whole steps"))
+        raise RejectedError(Fault(arguments.where, "range does not reach its last number in whole steps"))
     count = (last - first) / step
     if count >= MAX_POINTS:
-        raise Rejected(Fault(arguments.where, f"more than {MAX_POINTS} points"))
+        raise RejectedError(Fault(arguments.where, f"more than {MAX_POINTS} points"))
     return [first + step * index for index in range(count.numerator + 1)]
 
 

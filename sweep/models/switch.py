@@ -8,8 +8,6 @@ Times in ns, rates in B/ns. Source: design note, section "L2 Switch"; M/D/1: Kle
 
 from __future__ import annotations
 
-import math
-
 from sweep.registry import parameter, quantity
 
 CUT_THROUGH_BYTES = 64.0

@@ -163,8 +163,6 @@ def span_of_link(base_latency: float) -> float:
 
 
 @quantity(unit="ns")
-def transfer_latency(
-    link_latency: float, flight_time: float, path_switching: float, path_queueing: float
-) -> float:
+def transfer_latency(link_latency: float, flight_time: float, path_switching: float, path_queueing: float) -> float:
     """Time from the start of a message until its last byte has arrived."""
     return link_latency + flight_time + path_switching + path_queueing

@@ -11,8 +11,8 @@ import xarray as xr
 
 import sweep
 from sweep.axis import Axis
+from sweep.engine.embed import source_of
 from sweep.engine.execute import Values
-from sweep.engine.loopnest import write_kernel
 from sweep.engine.plan import Plan
 from sweep.grid.reader import Grid
 from sweep.registry import STATUSES, Parameter
@@ -39,7 +39,7 @@ def to_dataset(grid: Grid, plan: Plan, values: Values) -> xr.Dataset:
         "title": grid.title,
         "Conventions": CONVENTIONS,
         "sweep_version": sweep.__version__,
-        "sweep": json.dumps(record(grid, plan), sort_keys=True, ensure_ascii=False),
+        "sweep": json.dumps(record(grid, plan, values.kernel), sort_keys=True, ensure_ascii=False),
     }
     return xr.Dataset(variables, coordinates, attributes)
 
@@ -82,13 +82,15 @@ def axis_coordinates(axis: Axis, grid: Grid) -> dict[str, Any]:
     return coordinates
 
 
-def record(grid: Grid, plan: Plan) -> dict[str, Any]:
+def record(grid: Grid, plan: Plan, kernel: str) -> dict[str, Any]:
     """The resolved grid as plain data: enough to compute the result again, and to tell it from any other."""
     graph = plan.graph
     fixed = {name: _plain(plan.fixed[name], graph.parameters[name]) for name in graph.parameters if name in plan.fixed}
     axes = {
         axis.name: {
-            name: list(values) if isinstance(values, tuple) else [_plain(x, grid.registry.parameters[name]) for x in values]
+            name: list(values)
+            if isinstance(values, tuple)
+            else [_plain(x, grid.registry.parameters[name]) for x in values]
             for name, values in axis.members.items()
         }
         for axis in grid.axes
@@ -98,7 +100,7 @@ def record(grid: Grid, plan: Plan) -> dict[str, Any]:
         "axes": axes,
         "fixed": fixed,
         "presets": {preset.name: preset.digest for preset in grid.presets},
-        "model_digest": model_digest(plan),
+        "model_digest": model_digest(plan, kernel),
     }
 
 
@@ -108,14 +110,8 @@ def _plain(value: Any, parameter: Parameter) -> Any:
     return value
 
 
-def model_digest(plan: Plan) -> str:
+def model_digest(plan: Plan, kernel: str) -> str:
     """Digest of every function that the outputs reach, compiled and prepared."""
-    import ast
-    import inspect
-    import textwrap
-
-    text = write_kernel(plan).text
-    for name in plan.prepared:
-        for branch in plan.graph.nodes[name].branches:
-            text += ast.dump(ast.parse(textwrap.dedent(inspect.getsource(branch.variant.function))))
+    prepared = [branch.variant.function for name in plan.prepared for branch in plan.graph.nodes[name].branches]
+    text = "\n".join([kernel, *map(source_of, prepared)])
     return hashlib.sha256(text.encode()).hexdigest()[:24]

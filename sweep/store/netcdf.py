@@ -6,13 +6,12 @@ import contextlib
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from sweep.errors import Fault, InputError
-
-ENGINE = "h5netcdf"
 
 
 def write(dataset: xr.Dataset, path: Path) -> None:
@@ -23,8 +22,9 @@ def write(dataset: xr.Dataset, path: Path) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
         os.close(handle)
         temporary = Path(name)
-        encoding = {name: {"_FillValue": None} for name, x in dataset.variables.items() if x.dtype.kind == "f"}
-        dataset.drop_encoding().to_netcdf(temporary, engine=ENGINE, format="NETCDF4", encoding=encoding)
+        floats = [name for name, x in dataset.variables.items() if x.dtype.kind == "f"]
+        encoding: dict[Any, dict[str, Any]] = {name: {"_FillValue": None} for name in floats}
+        dataset.drop_encoding().to_netcdf(temporary, engine="h5netcdf", format="NETCDF4", encoding=encoding)
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
         temporary.chmod(0o666 & ~_umask())
@@ -49,7 +49,7 @@ def read(path: Path) -> xr.Dataset:
     if not path.exists():
         raise InputError([Fault(str(path), "there is no such file")])
     try:
-        dataset = xr.open_dataset(path, engine=ENGINE)
+        dataset = xr.open_dataset(path, engine="h5netcdf")
     except (OSError, ValueError) as error:
         raise InputError([Fault(str(path), f"is not a NetCDF file: {str(error).partition(chr(10))[0]}")]) from None
     if "sweep" not in dataset.attrs:

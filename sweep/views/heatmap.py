@@ -54,7 +54,7 @@ def draw_heatmap(
     chosen = {dim: position(data[dim], at[dim]) if dim in at else 0 for dim in dims if dim not in shown}
     data, reasons = data.isel(chosen), reasons.isel({d: i for d, i in chosen.items() if d in reasons.dims})
     reasons = reasons.isel({dim: 0 for dim in reasons.dims if dim not in data.dims})
-    _Figure(data.transpose(*shown), reasons, x, y, facet).save(path, title(dataset, data, variable, best))
+    _Figure(data.transpose(*shown), reasons, x, y, facet).save(path, title(dataset, data, variable))
 
 
 def check_name(name: str, known: Sequence[str], role: str) -> None:
@@ -101,10 +101,10 @@ def above_best(data: xr.DataArray, dim: str) -> xr.DataArray:
     return result
 
 
-def title(dataset: xr.Dataset, data: xr.DataArray, variable: str, best: str | None) -> str:
+def title(dataset: xr.Dataset, data: xr.DataArray, variable: str) -> str:
     """The grid's title, and below it what is held fixed."""
     held = [
-        f"{name} {text(value.item())}{_unit(value)}"
+        f"{value.attrs.get('long_name', name)} {value_text(value)}"
         for name, value in data.coords.items()
         if value.ndim == 0 and name in dataset.dims
     ]
@@ -114,11 +114,6 @@ def title(dataset: xr.Dataset, data: xr.DataArray, variable: str, best: str | No
     return "\n".join(lines)
 
 
-def _unit(variable: xr.DataArray) -> str:
-    unit = variable.attrs.get("units", "1")
-    return "" if unit == "1" else f" {unit}"
-
-
 def label(variable: xr.DataArray) -> str:
     """Long name and unit of a variable or coordinate."""
     name = variable.attrs.get("long_name", variable.name)
@@ -126,11 +121,23 @@ def label(variable: xr.DataArray) -> str:
     return f"{name} ({unit})" if unit != "1" else str(name)
 
 
-def tick_positions(count: int) -> list[int]:
-    """Positions of at most MAX_TICKS ticks, the first and the last included where the spacing allows."""
-    step = next(s for s in range(1, count + 1) if -(-count // s) <= MAX_TICKS)
-    steps = [s for s in range(step, 2 * step) if (count - 1) % s == 0]
-    return list(range(0, count, steps[0] if steps else step))
+def tick_positions(values: np.ndarray[Any, Any]) -> list[int]:
+    """Positions of at most MAX_TICKS ticks: at powers of two or ten where the values have enough, else evenly."""
+    every = list(range(values.size))
+    if values.size > MAX_TICKS and values.dtype.kind in "iuf":
+        for base in (np.log2, np.log10):
+            exponents = base(np.where(values > 0, values, np.nan).astype(float))
+            round_ones = [spot for spot in every if exponents[spot] == np.rint(exponents[spot])]
+            if len(round_ones) >= 4:
+                return thinned(round_ones)
+    return thinned(every)
+
+
+def thinned(spots: list[int]) -> list[int]:
+    """At most MAX_TICKS of some positions, evenly, with the first and the last where that is possible."""
+    step = -(-len(spots) // MAX_TICKS)
+    even = [s for s in range(step, 2 * step) if (len(spots) - 1) % s == 0]
+    return spots[:: even[0] if even else step]
 
 
 def tick_text(value: Any, unit: str) -> str:
@@ -140,8 +147,15 @@ def tick_text(value: Any, unit: str) -> str:
     if unit == "B" and value >= 1024:
         power = min(int(math.log2(value) / 10), 5)
         scaled = value / 1024**power
-        return f"{scaled:.3g} {['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi'][power]}B"
+        return f"{scaled:.3g} {('', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi')[power]}B"
     return f"{value:.4g}"
+
+
+def value_text(value: xr.DataArray) -> str:
+    """One value of a coordinate with its unit."""
+    unit = value.attrs.get("units", "1")
+    shown = tick_text(value.item(), unit)
+    return shown if unit == "1" or shown.endswith("B") else f"{shown} {unit}"
 
 
 class _Figure:
@@ -156,6 +170,7 @@ class _Figure:
             raise InputError([Fault("plot", f"--facet {facet} has {self.facets} values; at most {MAX_FACETS} fit")])
         self.categories = data.dtype.kind not in "f"
         self.labels = data.attrs.get("flag_meanings", "").split()
+        self.missing = False
 
     def save(self, path: Path, heading: str) -> None:
         import matplotlib as mpl
@@ -163,7 +178,7 @@ class _Figure:
         mpl.use("Agg")
         import matplotlib.pyplot as plt
 
-        columns = min(self.facets, 4 if self.facets > 4 else 2 if self.facets == 4 else self.facets)
+        columns = {1: 1, 2: 2, 3: 3, 4: 2, 5: 3, 6: 3, 9: 3}.get(self.facets, 4)
         rows = -(-self.facets // columns)
         across, down = (self.data.sizes[dim] if dim else 1 for dim in (self.x, self.y))
         wide = min(max(3.4, 0.42 * across), 7.5) if self.facets == 1 else 4.4
@@ -176,7 +191,7 @@ class _Figure:
                 if index >= self.facets:
                     panel.axis("off")
                     continue
-                self.panel(panel, index, mappable, norm, columns, rows)
+                self.panel(panel, index, mappable, norm, columns)
             self.legend(figure, axes, mappable)
             figure.suptitle(heading, fontsize=11)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -187,6 +202,7 @@ class _Figure:
         import matplotlib as mpl
         from matplotlib.cm import ScalarMappable
 
+        norm: Any
         if self.categories:
             cmap = mpl.colors.ListedColormap(PALETTE[: max(len(self.labels), 1)])
             norm = mpl.colors.BoundaryNorm(np.arange(len(self.labels) + 1) - 0.5, cmap.N)
@@ -200,31 +216,37 @@ class _Figure:
             norm = mpl.colors.Normalize(low, high if high > low else low + 1)
         return ScalarMappable(norm, "cividis"), norm
 
-    def codes(self, array: xr.DataArray) -> np.ndarray[Any, Any]:
+    def cells(self, part: xr.DataArray, reasons: xr.DataArray) -> np.ndarray[Any, Any]:
+        """What one panel shows, rows from below: numbers, or codes of labels; NaN where there is no value."""
         order = [dim for dim in (self.y, self.x) if dim]
-        values = array.transpose(*order).values.reshape(
-            [self.data.sizes[dim] if dim else 1 for dim in (self.y, self.x)]
-        )
-        if self.categories:
-            return np.array([[self.labels.index(str(value)) for value in row] for row in values], float)
-        return np.asarray(np.where(np.isfinite(values), values, np.nan), float)
+        shape = [part.sizes[dim] if dim else 1 for dim in (self.y, self.x)]
+        values = part.transpose(*order).values.reshape(shape)
+        if not self.categories:
+            return np.asarray(np.where(np.isfinite(values), values, np.nan), float)
+        codes = np.searchsorted(np.sort(self.labels), values)
+        codes = np.argsort(self.labels)[codes].astype(float)
+        failed = (reasons != "ok").broadcast_like(part).transpose(*order).values.reshape(shape)
+        codes[failed & (codes == 0)] = np.nan
+        return codes
 
-    def panel(self, panel: Any, index: int, mappable: Any, norm: Any, columns: int, rows: int) -> None:
-        part = self.data.isel({self.facet: index}) if self.facet else self.data
-        cells = self.codes(part)
-        panel.imshow(cells, cmap=mappable.cmap, norm=norm, aspect="auto", origin="lower", interpolation="nearest")
-        missing = np.isnan(cells)
-        if missing.any():
-            panel.contourf(
-                *np.meshgrid(np.arange(cells.shape[1] + 2) - 1, np.arange(cells.shape[0] + 2) - 1),
-                np.pad(missing, 1).astype(float), levels=[0.5, 1.5], colors="none", hatches=["////"],
-            ) if min(cells.shape) > 1 and not missing.all() else panel.set_facecolor("#DDDDDD")  # fmt: skip
+    def panel(self, panel: Any, index: int, mappable: Any, norm: Any, columns: int) -> None:
+        from matplotlib.patches import Rectangle
+
+        here = {self.facet: index} if self.facet else {}
+        part = self.data.isel(here)
+        cells = self.cells(part, self.reasons.isel({d: i for d, i in here.items() if d in self.reasons.dims}))
+        self.missing |= bool(np.isnan(cells).any())
+        hatched = Rectangle((0, 0), 1, 1, transform=panel.transAxes, hatch="////", fc="white", ec="#999999", zorder=0)
+        panel.add_patch(hatched)
+        panel.imshow(
+            cells, cmap=mappable.cmap, norm=norm, aspect="auto", origin="lower", interpolation="nearest", zorder=1
+        )
         if cells.size <= ANNOTATE_UP_TO and not self.categories:
             self.annotate(panel, cells, mappable)
-        self.ticks(panel, index, columns, rows)
+        self.ticks(panel, index, columns)
         if self.facet:
             value = part[self.facet]
-            panel.set_title(f"{label(value)} = {tick_text(value.item(), value.attrs.get('units', '1'))}", fontsize=10)
+            panel.set_title(f"{value.attrs.get('long_name', self.facet)} = {value_text(value)}", fontsize=10)
 
     def annotate(self, panel: Any, cells: np.ndarray[Any, Any], mappable: Any) -> None:
         for (row, column), value in np.ndenumerate(cells):
@@ -235,7 +257,7 @@ class _Figure:
             shown = f"{value:.3g}" if abs(value) < 1e5 else f"{value:.1e}"
             panel.text(column, row, shown, ha="center", va="center", fontsize=7, color="white" if dark else "black")
 
-    def ticks(self, panel: Any, index: int, columns: int, rows: int) -> None:
+    def ticks(self, panel: Any, index: int, columns: int) -> None:
         for dim, axis, edge in (
             (self.x, panel.xaxis, index >= self.facets - columns),
             (self.y, panel.yaxis, index % columns == 0),
@@ -246,7 +268,8 @@ class _Figure:
             coordinate = self.data[dim]
             unit = coordinate.attrs.get("units", "1")
             categorical = coordinate.dtype.kind not in "iuf"
-            spots = list(range(coordinate.size)) if categorical and coordinate.size <= 16 else tick_positions(coordinate.size)
+            few = categorical and coordinate.size <= 16
+            spots = list(range(coordinate.size)) if few else tick_positions(coordinate.values)
             names = [tick_text(coordinate.values[spot], unit) for spot in spots]
             axis.set_ticks(spots, names if edge else [""] * len(spots))
             if edge:
@@ -259,16 +282,19 @@ class _Figure:
                 tick.set_rotation_mode("anchor")
 
     def legend(self, figure: Any, axes: Any, mappable: Any) -> None:
-        if self.categories:
-            from matplotlib.patches import Patch
+        from matplotlib.patches import Patch
 
-            present = [name for name in self.labels if (self.data == name).any()]
-            handles = [Patch(facecolor=PALETTE[self.labels.index(name)], edgecolor="black", label=name) for name in present]
-            figure.legend(handles=handles, title=label(self.data), loc="outside right upper")
-            return
-        bar = figure.colorbar(mappable, ax=axes, label=label(self.data), shrink=0.9, pad=0.02)
-        bar.ax.minorticks_off()
-        missing = ~np.isfinite(self.data.values)
-        if missing.any():
+        handles = []
+        if self.missing:
             reasons = sorted(set(np.unique(self.reasons.values)) - {"ok"})
-            figure.text(0.995, 0.005, f"hatched: {', '.join(reasons)}", ha="right", va="bottom", fontsize=8)
+            handles.append(Patch(hatch="////", fc="white", ec="#999999", label=", ".join(reasons) or "no value"))
+        if not self.categories:
+            bar = figure.colorbar(mappable, ax=axes, label=label(self.data), shrink=0.9, pad=0.02)
+            bar.ax.minorticks_off()
+            if handles:
+                figure.legend(handles=handles, loc="outside lower right")
+            return
+        present = [name for name in self.labels if (self.data == name).any()]
+        present = [name for name in present if name != self.labels[0] or not self.missing]
+        colours = [Patch(fc=PALETTE[self.labels.index(name)], ec="black", label=name) for name in present]
+        figure.legend(handles=[*colours, *handles], title=label(self.data), loc="outside right upper")

@@ -1,0 +1,54 @@
+# Two commands: `make demo` and `make test`. Both make .venv first, with the versions of requirements.txt.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+
+.PHONY: demo test lint types unit nojit bench clean
+
+$(VENV)/.installed: requirements.txt pyproject.toml
+ifdef UV
+	uv venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+	uv pip install --quiet --python $(BIN)/python -r requirements.txt
+	uv pip install --quiet --python $(BIN)/python --no-deps -e .
+else
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+endif
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/sweep run grids/tp_allreduce.yaml --overwrite
+	$(BIN)/sweep plot results/tp_allreduce.nc --of collective_latency --best packet_format \
+		--x message_size --y packet_format --facet switch_hops \
+		--at link_bandwidth=50 --at credit_size=256 --at chip_count=8 -o results/packet_format.png
+	$(BIN)/sweep plot results/tp_allreduce.nc --of limiter \
+		--x message_size --y chip_count --facet credit_size \
+		--at link_bandwidth=100 --at packet_format=standard --at switch_hops=1 -o results/limiter.png
+	$(BIN)/sweep plot results/tp_allreduce.nc --of bus_bandwidth \
+		--x message_size --y chip_count --facet switch_hops \
+		--at link_bandwidth=50 --at packet_format=afh_lite --at credit_size=256 -o results/bus_bandwidth.png
+	$(BIN)/sweep show results/tp_allreduce.nc
+
+test: lint types unit nojit
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check sweep tests
+	$(BIN)/ruff format --check sweep tests
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+unit: $(VENV)/.installed
+	$(BIN)/pytest -q
+
+nojit: $(VENV)/.installed
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "not heavy"
+
+bench: $(VENV)/.installed
+	$(BIN)/python -m tests.benchmarks
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
