@@ -6,6 +6,7 @@ who runs them. Nests release the GIL and run on plain threads: one level of para
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sweep.engine.kernelcache import load_kernel
+from sweep.engine.kernelcache import load_kernel, wide_vectors
 from sweep.engine.loopnest import KernelSource, NestCall, write_kernel
 from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan
@@ -28,7 +29,7 @@ Block = tuple[tuple[int, int], ...]
 BLOCK_POINTS = 2_000_000
 """Iterations of one block: long enough that starting it costs nothing, short enough to show progress."""
 SERIAL_BELOW = 100_000
-"""Nests with fewer iterations run as one block on the calling thread."""
+"""Nests with fewer iterations run on the calling thread alone."""
 
 
 @dataclass(frozen=True)
@@ -56,28 +57,37 @@ def execute(
     from numba import config
 
     source = write_kernel(plan, status_of, branchless=not config.DISABLE_JIT)  # type: ignore[attr-defined]
-    return Execution(plan, source, load_kernel(source.text, announce), status_of).run(
-        threads or os.cpu_count() or 1, block_points, progress
-    )
+    execution = Execution(plan, source, load_kernel(source.text, announce))
+    execution.run(threads or os.cpu_count() or 1, block_points, progress)
+    return execution.values(status_of)
 
 
 class Execution:
-    """The arrays of one plan, and its nests bound to them."""
+    """The arrays of one plan, under the names that its nests give them, and the nests."""
 
-    def __init__(self, plan: Plan, source: KernelSource, module: ModuleType, status_of: tuple[str, ...]) -> None:
+    def __init__(self, plan: Plan, source: KernelSource, module: ModuleType) -> None:
         self.plan = plan
         self.source = source
         self.module = module
-        self.arrays: dict[str, Array] = {}
+        self.arrays: dict[str, Any] = {}
+        self.nest_status: dict[str, Array] = {}
         for name in plan.graph.parameters:
             if name in plan.axis_of:
-                self.arrays[f"{name}_"] = self.axis_codes(name)
+                self.arrays[f"{name}_"] = self.axis_values(name)
+            elif isinstance(plan.fixed[name], (int, float)):
+                self.arrays[name] = float(plan.fixed[name])
+        for node in plan.graph.nodes.values():
+            for dim, points in node.quantity.dims.items():
+                self.arrays[dim] = np.array(points, np.float64)
         for name in plan.prepared:
-            self.arrays[f"in_{name}"] = self.prepare(name)
-        self.status_of = status_of
-        self.statuses: dict[str, Array] = {}
+            self.arrays[f"kept_{name}"] = self.prepare(name)
+        for call in source.calls:
+            for name in call.arguments:
+                if name not in self.arrays and name != "out_status":
+                    self.arrays[name] = self.allocate(name)
+            self.nest_status[call.name] = self.empty(call.dims, np.int8)
 
-    def axis_codes(self, name: str) -> Array:
+    def axis_values(self, name: str) -> Array:
         """Values of a parameter along its axis; labels as codes."""
         values = self.plan.axes[self.plan.axis_of[name]].members[name]
         if not isinstance(values, tuple):
@@ -106,76 +116,62 @@ class Execution:
         if name in plan.axis_of:
             dim = plan.axis_of[name]
             return plan.axes[dim].members[name][position[dim]]
-        return self.arrays[f"in_{name}"][tuple(position[dim] for dim in plan.dims[name])]
+        return self.arrays[f"kept_{name}"][tuple(position[dim] for dim in plan.dims[name])]
 
-    def run(self, threads: int, block_points: int, progress: Progress) -> Values:
-        """Run all nests; the result's arrays."""
-        plan = self.plan
-        for name in plan.graph.outputs:
-            kind = np.int8 if plan.graph.output(name).categories else np.float64
-            self.arrays[f"out_{name}"] = np.empty(plan.shape(name), kind)
-        status = np.zeros(tuple(plan.axes[dim].size for dim in plan.status_dims), np.int8)
-        smaller = []
-        for call in self.source.calls:
-            own_status = status if call.dims == plan.status_dims else self.empty(call.dims, np.int8)
-            self.run_nest(call, own_status, threads, block_points, progress)
-            if call.outputs and own_status is not status:
-                smaller.append((call.dims, own_status))
-        for dims, part in smaller:
-            np.maximum(status, self.broadcast(part, dims), out=status)
-        outputs = {name: self.arrays[f"out_{name}"] for name in plan.graph.outputs}
-        return Values(outputs, status, self.statuses, self.source.text)
+    def allocate(self, argument: str) -> Array:
+        """The array that a nest's argument stands for: statuses and labels as int8, numbers as float64."""
+        kind, _, name = argument.partition("_")
+        if name.startswith("status_"):
+            owner = name.removeprefix("status_")
+            value = owner if kind == "out" else self.plan.value_of(owner)
+            return self.empty(self.plan.dims[value], np.int8)
+        categorical = kind == "out" and self.plan.graph.output(name).categories
+        return np.empty(self.plan.shape(name), np.int8 if categorical else np.float64)
 
     def empty(self, dims: Sequence[str], kind: Any) -> Array:
         """A new array over some axes."""
         return np.empty(tuple(self.plan.axes[dim].size for dim in dims), kind)
 
-    def broadcast(self, array: Array, dims: Sequence[str]) -> Array:
-        """The array with a length-1 axis for each axis of `status` that it does not have."""
-        return array.reshape([self.plan.axes[dim].size if dim in dims else 1 for dim in self.plan.status_dims])
+    def run(self, threads: int, block_points: int = BLOCK_POINTS, progress: Progress = ignore) -> None:
+        """Run all nests, each over blocks; large ones on several threads."""
+        for call in self.source.calls:
+            self.run_nest(call, threads, block_points, progress)
 
-    def run_nest(self, call: NestCall, status: Array, threads: int, block_points: int, progress: Progress) -> None:
-        """Run one nest over blocks, on all threads if it is large."""
+    def run_nest(self, call: NestCall, threads: int, block_points: int, progress: Progress) -> None:
+        """Run one nest."""
         function = getattr(self.module, call.name)
-        arguments = self.arguments(call, status)
+        arguments = [
+            self.nest_status[call.name] if name == "out_status" else self.arrays[name] for name in call.arguments
+        ]
         sizes = [self.plan.axes[dim].size for dim in call.dims]
+        points = math.prod(sizes)
 
         def run_block(block: Block) -> None:
             function(*(np.uint64(bound) for pair in block for bound in pair), *arguments)
-            progress(int(np.prod([stop - start for start, stop in block], dtype=np.int64)))
+            progress(math.prod(stop - start for start, stop in block))
 
-        points = int(np.prod(sizes, dtype=np.int64))
+        if call.dims:
+            with wide_vectors():  # an empty block: compiles, computes nothing
+                function(*(np.uint64(0) for _ in range(2 * len(sizes))), *arguments)
         if threads == 1 or points < SERIAL_BELOW:
-            for block in blocks(sizes, max(block_points, 1)):
+            for block in blocks(sizes, block_points):
                 run_block(block)
         else:
-            run_on_threads(run_block, blocks(sizes, max(min(block_points, -(-points // (4 * threads))), 1)), threads)
+            run_on_threads(run_block, blocks(sizes, min(block_points, -(-points // (4 * threads)))), threads)
 
-    def arguments(self, call: NestCall, status: Array) -> list[Any]:
-        """Arguments of a nest after its bounds, in the order of its signature."""
+    def values(self, status_of: tuple[str, ...] = ()) -> Values:
+        """The result after a run: outputs, and the worst status over all of them."""
         plan = self.plan
-        arguments: list[Any] = [self.arrays[f"{name}_"] for name in call.axes]
-        arguments += [float(plan.fixed[name]) for name in call.numbers]
-        nodes = plan.graph.nodes.values()
-        coordinates = {dim: points for node in nodes for dim, points in node.quantity.dims.items()}
-        arguments += [np.array(coordinates[dim], np.float64) for dim in call.coordinates]
-        arguments += [self.arrays[f"in_{name}"] for name in call.reads]
-        arguments += [self.arrays[f"in_status_{name}"] for name in call.status_reads]
-        for name in call.stages:
-            self.arrays[f"in_{name}"] = np.empty(plan.shape(name))
-            arguments.append(self.arrays[f"in_{name}"])
-        for name in call.status_stages:
-            value = next(iter(plan.graph.nodes[name].quantity.outputs))
-            self.arrays[f"in_status_{name}"] = self.empty(plan.dims[value], np.int8)
-            arguments.append(self.arrays[f"in_status_{name}"])
-        arguments += [self.arrays[f"out_{name}"] for name in call.outputs]
-        if call.outputs:
-            arguments.append(status)
-        for name in call.outputs:
-            if name in self.status_of:
-                array = self.statuses[name] = self.empty(plan.dims[name], np.int8)
-                arguments.append(array)
-        return arguments
+        wanted = [(call.dims, self.nest_status[call.name]) for call in self.source.calls if call.writes_outputs]
+        whole = [status for dims, status in wanted if dims == plan.status_dims]
+        status = whole[0] if whole else np.zeros([plan.axes[dim].size for dim in plan.status_dims], np.int8)
+        for dims, part in wanted:
+            if dims != plan.status_dims:
+                shape = [plan.axes[dim].size if dim in dims else 1 for dim in plan.status_dims]
+                np.maximum(status, part.reshape(shape), out=status)
+        outputs = {name: self.arrays[f"out_{name}"] for name in plan.graph.outputs}
+        statuses = {name: self.arrays[f"out_status_{name}"] for name in status_of}
+        return Values(outputs, status, statuses, self.source.text)
 
 
 def blocks(sizes: Sequence[int], points: int) -> Iterator[Block]:
@@ -199,29 +195,22 @@ def run_on_threads(work: Callable[[Block], None], items: Iterator[Block], thread
     errors: list[BaseException] = []
 
     def loop() -> None:
-        while not stop.is_set():
-            with lock:
-                item = next(items, None)
-            if item is None:
-                return
-            try:
+        try:
+            while not stop.is_set():
+                with lock:
+                    item = next(items, None)
+                if item is None:
+                    return
                 work(item)
-            except BaseException as error:
-                errors.append(error)
-                stop.set()
+        except BaseException as error:
+            errors.append(error)
+            stop.set()
 
-    first = next(items, None)
-    if first is not None:
-        work(first)  # compiles, once, before the threads start
     workers = [threading.Thread(target=loop) for _ in range(threads - 1)]
     for worker in workers:
         worker.start()
-    try:
-        loop()
-    finally:
-        if errors:
-            stop.set()
-        for worker in workers:
-            worker.join()
+    loop()
+    for worker in workers:
+        worker.join()
     if errors:
         raise errors[0]

@@ -32,18 +32,17 @@ nest = numba.njit(error_model="numpy", nogil=True, cache=True)
 
 @dataclass(frozen=True)
 class NestCall:
-    """A nest's function name and the names of the arguments that it takes, by kind, in order."""
+    """A nest's function: its name, its axes, and its arguments after the start and stop of each axis.
+
+    Arguments are named by what they are: `link_bandwidth_` the values along an axis, `link_bandwidth` a fixed number,
+    `kept_x` a value and `kept_status_x` a status passed from nest to nest, `out_x` a result, `out_status` the status
+    of the nest's results, `out_status_x` that of one of them.
+    """
 
     name: str
     dims: tuple[str, ...]
-    axes: tuple[str, ...]
-    numbers: tuple[str, ...]
-    coordinates: tuple[str, ...]
-    reads: tuple[str, ...]
-    status_reads: tuple[str, ...]
-    stages: tuple[str, ...]
-    status_stages: tuple[str, ...]
-    outputs: tuple[str, ...]
+    arguments: tuple[str, ...]
+    writes_outputs: bool
 
 
 @dataclass(frozen=True)
@@ -92,23 +91,12 @@ class _NestWriter:
         return (*node.selectors, *node.inputs)
 
     def call(self) -> NestCall:
-        nest = self.nest
-        return NestCall(
-            nest.name,
-            nest.dims,
-            self.axes,
-            self.numbers,
-            self.coordinates,
-            nest.reads,
-            nest.status_reads,
-            nest.stages,
-            nest.status_stages,
-            nest.outputs,
-        )
+        return NestCall(self.nest.name, self.nest.dims, self.arguments(), bool(self.nest.outputs))
 
     def text(self) -> str:
         """The nest's function."""
-        lines = [f"@nest\ndef {self.nest.name}({', '.join(self.arguments())}):"]
+        bounds = [f"{bound}_{dim}" for dim in self.nest.dims for bound in ("start", "stop")]
+        lines = [f"@nest\ndef {self.nest.name}({', '.join((*bounds, *self.arguments()))}):"]
         for name in self.fixed_choices:
             code = self.graph.labels[name].index(self.plan.fixed[name])
             lines.append(self.indent(0, f"{name} = {code}  # {self.plan.fixed[name]}"))
@@ -119,21 +107,18 @@ class _NestWriter:
             lines += [self.indent(depth, line) for line in self.body(depth)]
         return "\n".join(lines)
 
-    def arguments(self) -> Iterator[str]:
-        for dim in self.nest.dims:
-            yield f"start_{dim}"
-            yield f"stop_{dim}"
-        yield from (f"{name}_" for name in self.axes)
-        yield from self.numbers
-        yield from self.coordinates
-        yield from (f"in_{name}" for name in self.nest.reads)
-        yield from (f"in_status_{name}" for name in self.nest.status_reads)
-        yield from (f"staged_{name}" for name in self.nest.stages)
-        yield from (f"staged_status_{name}" for name in self.nest.status_stages)
-        yield from (f"out_{name}" for name in self.nest.outputs)
-        if self.nest.outputs:
-            yield "out_status"
-        yield from (f"out_status_{name}" for name in self.status_of)
+    def arguments(self) -> tuple[str, ...]:
+        nest = self.nest
+        return (
+            *(f"{name}_" for name in self.axes),
+            *self.numbers,
+            *self.coordinates,
+            *(f"kept_{name}" for name in (*nest.reads, *nest.stages)),
+            *(f"kept_status_{name}" for name in (*nest.status_reads, *nest.status_stages)),
+            *(f"out_{name}" for name in nest.outputs),
+            *(["out_status"] if nest.outputs else []),
+            *(f"out_status_{name}" for name in self.status_of),
+        )
 
     @staticmethod
     def indent(depth: int, line: str) -> str:
@@ -146,7 +131,7 @@ class _NestWriter:
         """The expression for `value` where `condition` holds, else `otherwise`."""
         if self.embedder.branchless:
             return f"select({condition}, {value}, {otherwise})"
-        return f"{value} if {condition} else {otherwise}"
+        return f"({value} if {condition} else {otherwise})"
 
     def depth(self, value: str) -> int:
         """Number of loops that must be open before a value is known."""
@@ -160,11 +145,11 @@ class _NestWriter:
         for name in self.nest.reads:
             if self.depth(name) == depth:
                 extra = ", :" * len(self.graph.output(name).dims)
-                yield f"{name} = in_{name}[{self.index(name)}{extra}]"
+                yield f"{name} = kept_{name}[{self.index(name)}{extra}]"
         for name in self.nest.status_reads:
-            value = next(iter(self.graph.nodes[name].quantity.outputs))
+            value = self.plan.value_of(name)
             if self.depth(value) == depth:
-                yield f"status_{name} = in_status_{name}[{self.index(value)}]"
+                yield f"status_{name} = kept_status_{name}[{self.index(value)}]"
         for name in self.nest.nodes:
             node = self.graph.nodes[name]
             if self.depth(next(iter(node.quantity.outputs))) == depth:
@@ -172,10 +157,10 @@ class _NestWriter:
         if depth == len(self.nest.dims):
             for name in self.nest.stages:
                 extra = ", :" * len(self.graph.output(name).dims)
-                yield f"staged_{name}[{self.index(name)}{extra}] = {name}"
+                yield f"kept_{name}[{self.index(name)}{extra}] = {name}"
             for name in self.nest.status_stages:
-                value = next(iter(self.graph.nodes[name].quantity.outputs))
-                yield f"staged_status_{name}[{self.index(value)}] = status_{name}"
+                value = self.plan.value_of(name)
+                yield f"kept_status_{name}[{self.index(value)}] = status_{name}"
             yield from self.write_outputs()
 
     def compute(self, node: Node) -> Iterator[str]:
@@ -261,36 +246,39 @@ class _NestWriter:
         where a value that should be there is not finite."""
         if not self.nest.outputs:
             return
-        unexplained = []
+        checks: dict[str, list[str]] = {}  # for each status, what must be finite where it is ok
         for name in self.nest.outputs:
             status = worst(self.sources_of((name,)))
-            yield f"good = {status} == 0"
             description = self.graph.output(name)
+            target = f"out_{name}[{self.index(name)}"
             if description.dims:
-                finite = f"np.isfinite({name}).all()"
-                yield f"out_{name}[{self.index(name)}, :] = {name}"
+                yield f"{target}, :] = {name}"
+                checks.setdefault(status, []).append(f"np.abs({name}).sum()")
             elif description.categories:
-                finite = ""
-                yield f"out_{name}[{self.index(name)}] = {self.select('good', name, '0')}"
+                yield f"{target}] = {self.select(f'{status} == 0', name, '0')}"
             else:
-                finite = f"abs({name}) < np.inf"
-                missing = "np.nan"
-                if status != "0" and self.may_be_unstable:
-                    missing = f"missing_{name}"
-                    unstable = f"{status} == {STATUS_CODE['unstable']}"
-                    yield f"{missing} = {self.select(unstable, 'np.inf', 'np.nan')}"
-                yield f"out_{name}[{self.index(name)}] = {self.select('good', name, missing)}"
-            if finite:
-                unexplained.append(f"wrong_{name}")
-                yield f"wrong_{name} = good & (not {finite})"
+                yield f"{target}] = {self.select(f'{status} == 0', name, self.missing(status))}"
+                checks.setdefault(status, []).append(f"abs({name})")
             if name in self.status_of:
-                error = str(STATUS_CODE["error"])
-                written = self.select(f"wrong_{name}", error, status) if finite else status
-                yield f"out_status_{name}[{self.index(name)}] = {written}"
-        status = worst(self.sources_of(self.nest.outputs))
-        if unexplained:
-            status = self.select(" | ".join(unexplained), str(STATUS_CODE["error"]), status)
-        yield f"out_status[{', '.join(f'i_{dim}' for dim in self.nest.dims) or '()'}] = {status}"
+                own = "" if description.categories else checks[status][-1]
+                yield f"out_status_{name}[{self.index(name)}] = {self.explained(status, own)}"
+        total = worst(self.sources_of(self.nest.outputs))
+        wrong = [f"({status} == 0) & (not {' + '.join(terms)} < np.inf)" for status, terms in checks.items()]
+        if wrong:
+            total = self.select(" | ".join(f"({x})" for x in wrong), str(STATUS_CODE["error"]), total)
+        yield f"out_status[{', '.join(f'i_{dim}' for dim in self.nest.dims) or '()'}] = {total}"
+
+    def missing(self, status: str) -> str:
+        """The expression for what stands in place of a value that failed."""
+        if status == "0" or not self.may_be_unstable:
+            return "np.nan"
+        return self.select(f"{status} == {STATUS_CODE['unstable']}", "np.inf", "np.nan")
+
+    def explained(self, status: str, finite: str) -> str:
+        """The expression for a status that is an error where a value should be there but is not finite."""
+        if not finite:
+            return status
+        return self.select(f"({status} == 0) & (not {finite} < np.inf)", str(STATUS_CODE["error"]), status)
 
 
 def worst(statuses: tuple[str, ...]) -> str:

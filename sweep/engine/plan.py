@@ -62,6 +62,10 @@ class Plan:
         extra = self.extra_dims(name)
         return tuple(self.axes[dim].size for dim in self.dims[name]) + tuple(len(points) for points in extra.values())
 
+    def value_of(self, node: str) -> str:
+        """The name of a value of a node, the first if it has several; all have the same axes."""
+        return next(iter(self.graph.nodes[node].quantity.outputs))
+
     def extra_dims(self, name: str) -> dict[str, tuple[float, ...]]:
         """Extra dimensions of an output with their coordinates."""
         node = self.graph.nodes[self.graph.owner[name]]

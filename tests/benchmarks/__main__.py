@@ -1,0 +1,12 @@
+"""Prints all ratios: `python -m tests.benchmarks [kernel] [startup]`."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.benchmarks import kernel, startup
+
+PARTS = {"kernel": kernel.measure, "startup": startup.measure}
+
+for name in sys.argv[1:] or PARTS:
+    print("\n".join(PARTS[name]()), flush=True)
