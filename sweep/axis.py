@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 class Axis:
     """One dimension: its name and the values along it of each parameter that moves with it.
 
-    Numbers are float64; labels are given as a tuple of str.
+    Numbers are float64; labels are given as a tuple of str. `labels` name the positions of zipped parameters.
     """
 
     name: str
     members: Mapping[str, NDArray[np.float64] | tuple[str, ...]]
+    labels: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:

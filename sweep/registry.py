@@ -13,7 +13,9 @@ Three kinds of quantity:
 
 from __future__ import annotations
 
+import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -79,11 +81,15 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Output:
-    """One named result of a quantity: its unit, its labels if it is categorical, its extra dimensions."""
+    """One named result of a quantity: its unit, its labels if it is categorical, its extra dimensions.
+
+    `unstable` is its value where the status is unstable: inf for what grows without end, 0 for what comes to rest.
+    """
 
     unit: str
     categories: tuple[str, ...] = ()
     dims: tuple[str, ...] = ()
+    unstable: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -162,13 +168,14 @@ def quantity(
     moot: Predicate | None = None,
     categories: tuple[str, ...] = (),
     costly: bool = False,
+    unstable: float = math.inf,
 ) -> Callable[[Function], Function]:
     """Declare a scalar quantity, or a variant of the quantity `name`.
 
     The first declaration of a name states its `unit` (or `categories`). `costly` asks for one evaluation per
-    combination of its own axes wherever the loops around it are more.
+    combination of its own axes wherever the loops around it are more. `unstable`: see Output.
     """
-    outputs = Output(unit or "1", categories) if unit is not None or categories else None
+    outputs = Output(unit or "1", categories, (), unstable) if unit is not None or categories else None
     return _declare(name, "scalar", outputs, when, fails, moot, costly)
 
 
@@ -230,6 +237,7 @@ def _variant(
     return Variant(function, argument_names(function), labels, dict(fails or {}), moot)
 
 
+@functools.cache
 def argument_names(function: Callable[..., Any]) -> tuple[str, ...]:
     """Names of a function's arguments; it must take nothing but plain arguments without defaults."""
     names = []

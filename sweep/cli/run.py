@@ -49,7 +49,7 @@ def command(grid: str, output: str | None, threads: int | None, overwrite: bool,
     )
     failed, missing = failures(dataset["status"])
     for label, count in missing.items():
-        click.echo(f"  {count} points are {label}")
+        click.echo(f"  {count} {'points are' if count > 1 else 'point is'} {label}")
     if failed:
         sys.exit(1)
 

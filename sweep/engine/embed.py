@@ -28,6 +28,11 @@ from sweep.errors import Fault, InputError, nearest
 FLOAT_VERSIONS = {"ceil": "np.ceil", "floor": "np.floor", "trunc": "np.trunc"}
 
 
+def constant(value: Any) -> str:
+    """A number as it is written in a kernel file."""
+    return f"np.{value}" if isinstance(value, float) and not math.isfinite(value) else repr(value)
+
+
 class Embedder:
     """Collects functions and constants for one kernel file; `labels` maps a name to what its codes stand for."""
 
@@ -55,7 +60,7 @@ class Embedder:
 
     def add_constant(self, name: str, value: Any) -> str:
         """Copy a number; the name under which the file has it."""
-        text = f"np.{value}" if isinstance(value, float) and not math.isfinite(value) else repr(value)
+        text = constant(value)
         unique = name if self.constants.get(name, text) == text else f"{name}_{len(self.constants)}"
         self.constants[unique] = text
         self._taken.add(unique)

@@ -22,6 +22,7 @@ from sweep.engine.kernelcache import load_kernel, wide_vectors
 from sweep.engine.loopnest import KernelSource, NestCall, write_kernel
 from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan
+from sweep.errors import Fault, InputError
 
 Array = NDArray[Any]
 Block = tuple[tuple[int, int], ...]
@@ -151,8 +152,7 @@ class Execution:
             progress(math.prod(stop - start for start, stop in block))
 
         if call.dims:
-            with wide_vectors():  # an empty block: compiles, computes nothing
-                function(*(np.uint64(0) for _ in range(2 * len(sizes))), *arguments)
+            compile_nest(lambda: function(*(np.uint64(0) for _ in range(2 * len(sizes))), *arguments))
         if threads == 1 or points < SERIAL_BELOW:
             for block in blocks(sizes, block_points):
                 run_block(block)
@@ -172,6 +172,20 @@ class Execution:
         outputs = {name: self.arrays[f"out_{name}"] for name in plan.graph.outputs}
         statuses = {name: self.arrays[f"out_status_{name}"] for name in status_of}
         return Values(outputs, status, statuses, self.source.text)
+
+
+def compile_nest(run_empty_block: Callable[[], object]) -> None:
+    """Compile a nest by running a block without points. Raises InputError for a formula that numba cannot compile."""
+    from numba.core.errors import NumbaError
+
+    try:
+        with wide_vectors():
+            run_empty_block()
+    except NumbaError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        source = next((line for line in lines if line.startswith("def q_")), "")
+        what = f"a formula cannot be compiled{f' ({source})' if source else ''}: {lines[1] if lines[1:] else lines[0]}"
+        raise InputError([Fault("model", what)]) from None
 
 
 def blocks(sizes: Sequence[int], points: int) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sweep.engine.embed import Embedder
+from sweep.engine.embed import Embedder, constant
 from sweep.engine.graph import Branch, Node
 from sweep.engine.plan import Nest, Plan
 from sweep.registry import STATUS_CODE, argument_names
@@ -125,7 +125,13 @@ class _NestWriter:
         return "    " * (depth + 1) + line
 
     def index(self, value: str) -> str:
+        """Where a number that belongs to a value stands in its array."""
         return ", ".join(f"i_{dim}" for dim in self.plan.dims[value]) or "()"
+
+    def place(self, value: str) -> str:
+        """Where a value stands in its array: `index`, and everything along its extra dimensions."""
+        extra = [":"] * len(self.graph.output(value).dims)
+        return ", ".join([*(f"i_{dim}" for dim in self.plan.dims[value]), *extra]) or "()"
 
     def select(self, condition: str, value: str, otherwise: str) -> str:
         """The expression for `value` where `condition` holds, else `otherwise`."""
@@ -144,8 +150,7 @@ class _NestWriter:
                 yield f"{name} = {name}_[i_{self.plan.axis_of[name]}]"
         for name in self.nest.reads:
             if self.depth(name) == depth:
-                extra = ", :" * len(self.graph.output(name).dims)
-                yield f"{name} = kept_{name}[{self.index(name)}{extra}]"
+                yield f"{name} = kept_{name}[{self.place(name)}]"
         for name in self.nest.status_reads:
             value = self.plan.value_of(name)
             if self.depth(value) == depth:
@@ -156,8 +161,7 @@ class _NestWriter:
                 yield from self.compute(node)
         if depth == len(self.nest.dims):
             for name in self.nest.stages:
-                extra = ", :" * len(self.graph.output(name).dims)
-                yield f"kept_{name}[{self.index(name)}{extra}] = {name}"
+                yield f"kept_{name}[{self.place(name)}] = {name}"
             for name in self.nest.status_stages:
                 value = self.plan.value_of(name)
                 yield f"kept_status_{name}[{self.index(value)}] = status_{name}"
@@ -250,14 +254,14 @@ class _NestWriter:
         for name in self.nest.outputs:
             status = worst(self.sources_of((name,)))
             description = self.graph.output(name)
-            target = f"out_{name}[{self.index(name)}"
+            target = f"out_{name}[{self.place(name)}]"
             if description.dims:
-                yield f"{target}, :] = {name}"
+                yield f"{target} = {name}"
                 checks.setdefault(status, []).append(f"np.abs({name}).sum()")
             elif description.categories:
-                yield f"{target}] = {self.select(f'{status} == 0', name, '0')}"
+                yield f"{target} = {self.select(f'{status} == 0', name, '0')}"
             else:
-                yield f"{target}] = {self.select(f'{status} == 0', name, self.missing(status))}"
+                yield f"{target} = {self.select(f'{status} == 0', name, self.missing(status, description.unstable))}"
                 checks.setdefault(status, []).append(f"abs({name})")
             if name in self.status_of:
                 own = "" if description.categories else checks[status][-1]
@@ -268,11 +272,11 @@ class _NestWriter:
             total = self.select(" | ".join(f"({x})" for x in wrong), str(STATUS_CODE["error"]), total)
         yield f"out_status[{', '.join(f'i_{dim}' for dim in self.nest.dims) or '()'}] = {total}"
 
-    def missing(self, status: str) -> str:
+    def missing(self, status: str, unstable: float) -> str:
         """The expression for what stands in place of a value that failed."""
         if status == "0" or not self.may_be_unstable:
             return "np.nan"
-        return self.select(f"{status} == {STATUS_CODE['unstable']}", "np.inf", "np.nan")
+        return self.select(f"{status} == {STATUS_CODE['unstable']}", constant(unstable), "np.nan")
 
     def explained(self, status: str, finite: str) -> str:
         """The expression for a status that is an error where a value should be there but is not finite."""

@@ -16,7 +16,7 @@ def evaluate(graph: Graph, given: Mapping[str, Any]) -> tuple[dict[str, Any], di
     """Values and statuses of all nodes of a graph without axes, with the engine's rules for failures.
 
     `given` maps parameters to numbers and labels. A function is not called on failed inputs: the value is then NaN
-    (inf for unstable), the label 'none' of a categorical output is its first.
+    (for unstable, what its output states), the label of a categorical output its first.
     """
     values: dict[str, Any] = dict(given)
     for name, parameter in graph.parameters.items():
@@ -66,7 +66,7 @@ def _failed(graph: Graph, name: str, status: str) -> Any:
     categories = graph.output(name).categories
     if categories:
         return categories[0]
-    return math.inf if status == "unstable" else math.nan
+    return graph.output(name).unstable if status == "unstable" else math.nan
 
 
 class Quantities:

@@ -10,7 +10,7 @@ from typing import Any
 
 from sweep.axis import Axis
 from sweep.errors import Fault, InputError, nearest
-from sweep.grid.located import Located, from_python, read_yaml
+from sweep.grid.located import Located, Number, from_python, read_yaml
 from sweep.grid.values import RejectedError, read_axis, read_table, read_value
 from sweep.registry import Parameter, Registry
 
@@ -88,10 +88,12 @@ class _Reader:
         outputs = self.outputs(sections, root)
         zipped = self.mapping(sections, "zip")
         self.check_once(sections, zipped)
-        axes = [
-            *self.plain_axes(self.mapping(sections, "axes")),
-            *self.zipped_axes(zipped),
-        ]
+        axes: list[Axis] = []
+        for key in root.value:  # dimensions come in the order of the file
+            if key == "axes":
+                axes += self.plain_axes(self.mapping(sections, "axes"))
+            elif key == "zip":
+                axes += self.zipped_axes(zipped)
         self.read_fixed({name: item for name, item in fixed.items() if not self.is_table(name)}, "")
         for axis in axes:
             for member in axis.members:
@@ -166,6 +168,8 @@ class _Reader:
         groups += [(f"zip {dim}", item.value) for dim, item in zipped.items() if isinstance(item.value, dict)]
         for group, names in groups:
             for name, item in names.items():
+                if name == "label":
+                    continue
                 if name in seen:
                     self.fault(item, f"{name!r} already stands in {seen[name]}")
                 seen[name] = group
@@ -190,7 +194,10 @@ class _Reader:
                 self.fault(item, f"the dimension {dim!r} needs a name of its own, made of letters, digits and _")
             self.places[dim] = item.where
             members: dict[str, Any] = {}
+            labels = self.zip_labels(item.value["label"]) if "label" in item.value else ()
             for name, values in item.value.items():
+                if name == "label":
+                    continue
                 parameter = self.parameter(name, values)
                 if parameter is None:
                     continue
@@ -199,10 +206,20 @@ class _Reader:
                 except RejectedError as rejected:
                     self.faults += rejected.faults
             lengths = {name: len(values) for name, values in members.items()}
+            if labels:
+                lengths["label"] = len(labels)
             if len(set(lengths.values())) > 1:
                 self.fault(item, f"zip {dim} has lists of different lengths: {lengths}")
             elif members:
-                yield Axis(dim, members)
+                yield Axis(dim, members, labels)
+
+    def zip_labels(self, item: Located) -> tuple[str, ...]:
+        """Names of the positions of a zipped dimension, all different."""
+        values = [x.value for x in item.value] if isinstance(item.value, list) else []
+        words = [x.text if isinstance(x, Number) else x if isinstance(x, str) else "" for x in values]
+        if not words or "" in words or len(set(words)) < len(words):
+            self.fault(item, "label takes a list of different words, one for each position")
+        return tuple(words)
 
     def zipped_values(self, item: Located, parameter: Parameter) -> Any:
         """Values of a zipped parameter; unlike those of an axis they may repeat."""

@@ -19,7 +19,7 @@ from sweep.grid.located import Located, Number
 from sweep.grid.units import exact
 from sweep.registry import Parameter
 
-MAX_POINTS = 10_000_000
+MAX_POINTS = 1_000_000
 """Points of one axis."""
 
 

@@ -19,10 +19,17 @@ from __future__ import annotations
 
 import math
 
-from sweep.models.link import lender_of_last, stall_in_rounds, stall_of_window, too_few_credits, whole_windows
+from sweep.models.link import (
+    lender_of_last,
+    proportional_credits,
+    stall_in_rounds,
+    stall_of_window,
+    too_few_credits,
+    whole_windows,
+)
 from sweep.models.packet import counted_wire_size, frame_count, last_frame_size
 from sweep.models.switch import CUT_THROUGH_BYTES, first_frame_size
-from sweep.models.transfer import no_switches
+from sweep.models.transfer import no_switches, switching_at_rates
 from sweep.registry import parameter, quantity
 
 chip_count = parameter(
@@ -114,9 +121,9 @@ def chunk_frames(chunk_size: float, max_payload: float) -> float:
 
 
 @quantity(unit="ns/B")
-def beta(frame_pitch: float, max_payload: float, wire_rate: float) -> float:
+def beta(frame_pitch: float, max_payload: float, path_rate: float) -> float:
     """Time per byte of payload, as if every frame were full."""
-    return frame_pitch / max_payload / wire_rate
+    return frame_pitch / max_payload / path_rate
 
 
 @quantity("chunk_time", unit="ns", when={"framing": "exact"})
@@ -128,13 +135,13 @@ def chunk_time_counted(
     frame_minimum: float,
     frame_size: float,
     frame_gap: float,
-    wire_rate: float,
+    path_rate: float,
 ) -> float:
     """Time of one chunk on the wire, counted frame by frame."""
     wire = counted_wire_size(
         chunk_size, chunk_frames, max_payload, frame_overhead, frame_minimum, frame_size, frame_gap
     )
-    return wire / wire_rate
+    return wire / path_rate
 
 
 @quantity("chunk_time", when={"framing": ("none", "full_frames", "note")})
@@ -146,37 +153,42 @@ def chunk_time_in_proportion(chunk_size: float, beta: float) -> float:
 # alpha: everything per message besides its bytes.
 
 
-@quantity("step_switching_delay", unit="ns", when={"hop_delay": "full", "forwarding": "cut_through"})
+@quantity("step_switching", unit="ns", when={"hop_delay": "full", "forwarding": "cut_through"})
 def step_switching_cut_through(
+    switch_hops: float,
     switch_fixed: float,
     chunk_size: float,
     max_payload: float,
     frame_overhead: float,
     frame_minimum: float,
+    link_bandwidth: float,
     port_bandwidth: float,
 ) -> float:
-    """Time that the first frame of a chunk takes through one idle switch."""
-    frame = first_frame_size(chunk_size, max_payload, frame_overhead, frame_minimum)
-    return switch_fixed + min(CUT_THROUGH_BYTES, frame) / port_bandwidth
+    """Time of a chunk's first frame in the idle switches of the path."""
+    wait = min(CUT_THROUGH_BYTES, first_frame_size(chunk_size, max_payload, frame_overhead, frame_minimum))
+    return switching_at_rates(switch_hops, switch_fixed, wait, link_bandwidth, port_bandwidth)
 
 
-@quantity("step_switching_delay", when={"hop_delay": "full", "forwarding": "store_and_forward"})
+@quantity("step_switching", when={"hop_delay": "full", "forwarding": "store_and_forward"})
 def step_switching_store_and_forward(
+    switch_hops: float,
     switch_fixed: float,
     chunk_size: float,
     max_payload: float,
     frame_overhead: float,
     frame_minimum: float,
+    link_bandwidth: float,
     port_bandwidth: float,
 ) -> float:
-    """Time that the first frame of a chunk takes through one idle switch."""
-    return switch_fixed + first_frame_size(chunk_size, max_payload, frame_overhead, frame_minimum) / port_bandwidth
+    """Time of a chunk's first frame in the idle switches of the path."""
+    frame = first_frame_size(chunk_size, max_payload, frame_overhead, frame_minimum)
+    return switching_at_rates(switch_hops, switch_fixed, frame, link_bandwidth, port_bandwidth)
 
 
-@quantity("step_switching_delay", when={"hop_delay": ("fixed", "note")})
-def step_switching_fixed(switch_fixed: float) -> float:
-    """Fixed latency of one switch."""
-    return switch_fixed
+@quantity("step_switching", when={"hop_delay": ("fixed", "note")})
+def step_switching_fixed(switch_hops: float, switch_fixed: float) -> float:
+    """Fixed latencies of the switches of the path."""
+    return switch_hops * switch_fixed
 
 
 @quantity("step_queueing_delay", unit="ns", when={"hop_delay": "full"})
@@ -189,12 +201,6 @@ def step_queueing_full(queueing: float) -> float:
 def step_queueing_ignored() -> float:
     """Mean wait per hop and step: not counted."""
     return 0.0
-
-
-@quantity(unit="ns")
-def step_switching(switch_hops: float, step_switching_delay: float) -> float:
-    """Time of one step in switches, without queueing."""
-    return switch_hops * step_switching_delay
 
 
 @quantity(unit="ns", moot=no_switches)
@@ -276,7 +282,7 @@ def chunk_last_credits_in_proportion(
     chunk_size: float, chunk_frames: float, max_payload: float, frame_size: float, credit_size: float
 ) -> float:
     """Credits that the last frame of a chunk takes, in proportion to the bytes it carries."""
-    return math.ceil((chunk_size / max_payload - (chunk_frames - 1)) * frame_size / credit_size)
+    return proportional_credits(chunk_size, chunk_frames, max_payload, frame_size, credit_size)
 
 
 def chunk_needs_too_many_credits(
@@ -435,7 +441,7 @@ def no_time(collective_latency: float) -> bool:
     return collective_latency == 0
 
 
-@quantity(unit="GB/s", fails={"undefined": no_time})
+@quantity(unit="GB/s", fails={"undefined": no_time}, unstable=0.0)
 def algorithm_bandwidth(message_size: float, collective_latency: float) -> float:
     """Bytes of the collective over its time; see message_size for which bytes these are."""
     return message_size / collective_latency
@@ -453,7 +459,7 @@ def bus_factor_others(chip_count: float) -> float:
     return (chip_count - 1) / chip_count
 
 
-@quantity(unit="GB/s")
+@quantity(unit="GB/s", unstable=0.0)
 def bus_bandwidth(algorithm_bandwidth: float, bus_factor: float) -> float:
     """Bandwidth of the busiest link that the collective's time amounts to; comparable with link_bandwidth."""
     return algorithm_bandwidth * bus_factor

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sweep.models.link import message_needs_too_many_credits
+from sweep.models.link import too_few_credits
 from sweep.registry import Output, kernel
 
 FRAME_BUDGET = 1e8
@@ -24,15 +24,20 @@ def too_many_frames(frames: float) -> bool:
     return frames > FRAME_BUDGET
 
 
+def starved_for_ever(frames: float, last_frame_credits: float, usable_credits: float, frame_credits: float) -> bool:
+    """A frame of the message needs more credits than exist."""
+    return too_few_credits(frames, last_frame_credits, usable_credits, frame_credits)
+
+
 @kernel(
     outputs={"traced_link_latency": Output("ns"), "frame_delivery": Output("ns", dims=("quantile",))},
     dims={"quantile": (0.5, 0.9, 0.99, 1.0)},
-    fails={"infeasible": message_needs_too_many_credits, "budget": too_many_frames},
+    fails={"infeasible": starved_for_ever, "budget": too_many_frames},
 )
 def frame_trace(
     frames: float,
     last_frame_credits: float,
-    credit_limit: float,
+    usable_credits: float,
     frame_credits: float,
     virtual_channels: float,
     frame_time: float,
@@ -46,11 +51,12 @@ def frame_trace(
     """Time until the last frame of a message has arrived, and until a share `quantile` of its frames has."""
     count = int(frames)
     channels = int(virtual_channels)
-    slots = int(min(np.floor(credit_limit / max(frame_credits, 1.0)), frames)) + 1
+    endless = usable_credits == np.inf
+    slots = 1 if endless else int(min(usable_credits / max(frame_credits, 1.0), frames)) + 1
     back = np.zeros((channels, slots))  # when the credits of a channel's frames return, oldest overwritten
     oldest = np.zeros(channels, np.int64)
     sent = np.zeros(channels, np.int64)
-    credits = np.full(channels, credit_limit)
+    credits = np.full(channels, usable_credits)
     delivery = np.full(quantile.size, base_latency)
     start = -frame_time
     drained = 0.0

@@ -116,18 +116,30 @@ def line_rate(link_bandwidth: float, fec_overhead: float) -> float:
 
 
 @quantity(unit="ns")
-def serialization(wire_size: float, wire_rate: float) -> float:
-    """Time to clock the whole message onto the wire."""
-    return wire_size / wire_rate
+def serialization(wire_size: float, path_rate: float) -> float:
+    """Time to clock the whole message onto the wire, at the rate of the slowest link of the path."""
+    return wire_size / path_rate
 
 
 @quantity(unit="ns")
-def frame_time(frame_pitch: float, wire_rate: float) -> float:
-    """Time that a full frame and its gap take on the wire."""
-    return frame_pitch / wire_rate
+def frame_time(frame_pitch: float, path_rate: float) -> float:
+    """Time that a full frame and its gap take on the wire, at the rate of the slowest link of the path."""
+    return frame_pitch / path_rate
 
 
 # Credits as rounds: stop and wait per window, as the design note has it.
+
+
+@quantity("usable_credits", unit="1", when={"flow_control": "cbfc"})
+def credits_of_channel(credit_limit: float) -> float:
+    """Credits that hold back a virtual channel."""
+    return credit_limit
+
+
+@quantity("usable_credits", when={"flow_control": "pfc"})
+def unlimited_credits() -> float:
+    """Credits that hold back a virtual channel: endless, pause frames need none."""
+    return math.inf
 
 
 @quantity(unit="B")
@@ -220,12 +232,19 @@ def last_frame_credits_counted(
     return math.ceil(last_frame_size(message_size, frames, max_payload, frame_overhead, frame_minimum) / credit_size)
 
 
+def proportional_credits(
+    size: float, frames: float, max_payload: float, frame_size: float, credit_size: float
+) -> float:
+    """Credits of a message's last frame if it is to a full frame as its payload is; one division, rounded once."""
+    return math.ceil((size - (frames - 1) * max_payload) * frame_size / (max_payload * credit_size))
+
+
 @quantity("last_frame_credits", when={"framing": ("none", "full_frames")})
 def last_frame_credits_in_proportion(
     message_size: float, frames: float, max_payload: float, frame_size: float, credit_size: float
 ) -> float:
     """Credits that the last frame of the message takes, in proportion to the bytes it carries."""
-    return math.ceil((message_size / max_payload - (frames - 1)) * frame_size / credit_size)
+    return proportional_credits(message_size, frames, max_payload, frame_size, credit_size)
 
 
 @quantity(unit="ns")

@@ -1,9 +1,11 @@
 """One message from chip to chip, over a link and h = `switch_hops` switches.
 
-    T = L + flight + h (switching + queueing) + wire/b + stall
+    T = L + flight + switching + h queueing + wire/b + stall
 
-`flight` is the cable, counted per segment (h + 1) or per hop (h). Per hop, `switching` is what the message's first
-frame waits to be forwarded; later frames follow it back to back. Port and link run at the same rate.
+`flight` is the cable, counted per segment (h + 1) or per hop (h). `switching` is what the message's first frame takes
+through the switches; later frames follow it back to back, paced by the slowest link b = `path_rate`. Into a port
+faster than the link a real switch waits a little longer and sends a little faster; T then errs high, by less than
+the time of one frame.
 
 Times in ns. Source: design note, section "InterconnectTopology"; serialization is paid once, the switches pipeline it.
 """
@@ -58,6 +60,18 @@ credit_span = parameter(
 )
 
 
+@quantity("path_rate", unit="GB/s", when={"hop_delay": "full"})
+def slowest_rate(wire_rate: float, port_bandwidth: float, switch_hops: float) -> float:
+    """Rate at which the path takes bytes: the slower of link and switch ports."""
+    return min(wire_rate, port_bandwidth) if switch_hops > 0 else wire_rate
+
+
+@quantity("path_rate", when={"hop_delay": ("fixed", "note")})
+def link_rate_alone(wire_rate: float) -> float:
+    """Rate at which the path takes bytes: that of the link, switch ports are not looked at."""
+    return wire_rate
+
+
 @quantity("flight_time", unit="ns", when={"propagation_count": "segments"})
 def flight_over_segments(propagation: float, switch_hops: float) -> float:
     """Flight time over all cables of the path."""
@@ -76,43 +90,55 @@ def no_flight() -> float:
     return 0.0
 
 
-@quantity("switching_delay", unit="ns", when={"hop_delay": "full", "forwarding": "cut_through"})
-def switching_cut_through(
+def switching_at_rates(switch_hops: float, switch_fixed: float, wait: float, link: float, port: float) -> float:
+    """Time through `switch_hops` idle switches that each wait for `wait` bytes: the first one receives at the rate of
+    the link, the others at that of a port (ns)."""
+    return switch_hops * switch_fixed + wait / link + (switch_hops - 1) * wait / port if switch_hops > 0 else 0.0
+
+
+@quantity("path_switching", unit="ns", when={"hop_delay": "full", "forwarding": "cut_through"})
+def path_switching_cut_through(
+    switch_hops: float,
     switch_fixed: float,
     message_size: float,
     max_payload: float,
     frame_overhead: float,
     frame_minimum: float,
+    link_bandwidth: float,
     port_bandwidth: float,
 ) -> float:
-    """Time that the message's first frame takes through one idle switch."""
+    """Time of the message's first frame in the idle switches of the path."""
     frame = first_frame_size(message_size, max_payload, frame_overhead, frame_minimum)
-    return switch_fixed + min(CUT_THROUGH_BYTES, frame) / port_bandwidth
+    wait = min(CUT_THROUGH_BYTES, frame)
+    return switching_at_rates(switch_hops, switch_fixed, wait, link_bandwidth, port_bandwidth)
 
 
-@quantity("switching_delay", when={"hop_delay": "full", "forwarding": "store_and_forward"})
-def switching_store_and_forward(
+@quantity("path_switching", when={"hop_delay": "full", "forwarding": "store_and_forward"})
+def path_switching_store_and_forward(
+    switch_hops: float,
     switch_fixed: float,
     message_size: float,
     max_payload: float,
     frame_overhead: float,
     frame_minimum: float,
+    link_bandwidth: float,
     port_bandwidth: float,
 ) -> float:
-    """Time that the message's first frame takes through one idle switch."""
-    return switch_fixed + first_frame_size(message_size, max_payload, frame_overhead, frame_minimum) / port_bandwidth
+    """Time of the message's first frame in the idle switches of the path."""
+    frame = first_frame_size(message_size, max_payload, frame_overhead, frame_minimum)
+    return switching_at_rates(switch_hops, switch_fixed, frame, link_bandwidth, port_bandwidth)
 
 
-@quantity("switching_delay", when={"hop_delay": "note"})
-def switching_as_noted(switch_fixed: float, forwarding_delay: float) -> float:
-    """Time that a full frame takes through one idle switch, whatever the message."""
-    return switch_fixed + forwarding_delay
+@quantity("path_switching", when={"hop_delay": "note"})
+def path_switching_as_noted(switch_hops: float, switch_fixed: float, forwarding_delay: float) -> float:
+    """Time of a full frame in the idle switches of the path, whatever the message."""
+    return switch_hops * (switch_fixed + forwarding_delay)
 
 
-@quantity("switching_delay", when={"hop_delay": "fixed"})
-def switching_fixed(switch_fixed: float) -> float:
-    """Fixed latency of one switch."""
-    return switch_fixed
+@quantity("path_switching", when={"hop_delay": "fixed"})
+def path_switching_fixed(switch_hops: float, switch_fixed: float) -> float:
+    """Fixed latencies of the switches of the path."""
+    return switch_hops * switch_fixed
 
 
 @quantity("hop_queueing", unit="ns", when={"hop_delay": ("full", "note")})
@@ -130,12 +156,6 @@ def hop_queueing_ignored() -> float:
 def no_switches(switch_hops: float) -> bool:
     """The chips are wired directly."""
     return switch_hops == 0
-
-
-@quantity(unit="ns")
-def path_switching(switch_hops: float, switching_delay: float) -> float:
-    """Time in the switches of the path without queueing."""
-    return switch_hops * switching_delay
 
 
 @quantity(unit="ns", moot=no_switches)

@@ -69,8 +69,8 @@ def axis_coordinates(axis: Axis, grid: Grid) -> dict[str, Any]:
     """Coordinates of a dimension: its values, or for zipped parameters a position and the values along it."""
     coordinates: dict[str, Any] = {}
     if axis.name not in axis.members:
-        positions = np.arange(axis.size)
-        coordinates[axis.name] = ((axis.name,), positions, {"long_name": f"position along {axis.name}"})
+        positions = np.array(axis.labels, dtype=object) if axis.labels else np.arange(axis.size)
+        coordinates[axis.name] = ((axis.name,), positions, {"long_name": axis.name.replace("_", " ")})
     for name, values in axis.members.items():
         parameter = grid.registry.parameters[name]
         attributes = {"long_name": name.replace("_", " "), "comment": parameter.doc}

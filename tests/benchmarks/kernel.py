@@ -18,6 +18,7 @@ from sweep.engine.execute import Execution, run_on_threads
 from sweep.engine.kernelcache import load_kernel
 from sweep.engine.loopnest import write_kernel
 from sweep.engine.news import ignore
+from tests.benchmarks import row
 
 OUTPUTS = ("collective_latency", "bus_bandwidth", "algorithm_bandwidth", "credit_time")
 FORMATS = {"standard": 58.0, "afh_gen1": 30.0, "afh_gen2_16b": 30.0, "afh_lite": 16.0}
@@ -64,12 +65,12 @@ def executions(size: Size) -> Execution:
 
 @numba.njit(nogil=True)
 def fill_rows(a, b, c, d, status, start, stop):
-    for row in range(start, stop):
-        a[row] = 1.0
-        b[row] = 2.0
-        c[row] = 3.0
-        d[row] = 4.0
-        status[row] = 1
+    for i in range(start, stop):
+        a[i] = 1.0
+        b[i] = 2.0
+        c[i] = 3.0
+        d[i] = 4.0
+        status[i] = 1
 
 
 def fill(arrays: list[np.ndarray]) -> None:
@@ -204,12 +205,13 @@ def measure(size: Size = FULL, rounds: int = 7) -> list[str]:
     fresh = statistics.median(
         f / k for f, k in zip(times["fill, new arrays"], times["kernel, new arrays"], strict=True)
     )
+    numpy_ratio = min(times["numpy"]) / median["kernel, new arrays"]
+    rate = size.points / median["kernel"]
     return [
         f"kernel: {size.points} points x {len(OUTPUTS)} outputs on {THREADS} threads, "
-        f"{size.points / median['kernel'] / 1e6:.0f} M points/s, {33 * size.points / median['kernel'] / 1e9:.1f} GB/s",
-        f"  speed of a parallel fill reached, arrays used again    {ratio:8.2f}   (bar 0.6)",
-        f"  speed of a parallel fill reached, new arrays           {fresh:8.2f}   (bar 0.6)",
-        f"  times faster than NumPy broadcasting, new arrays       {min(times['numpy']) / median['kernel, new arrays']:8.1f}"
-        "   (bar 4)",
-        f"  times faster than a Python loop over points            {loop_time / len(loops) / per_point:8.0f}   (bar 300)",
+        f"{rate / 1e6:.0f} M points/s, {33 * rate / 1e9:.1f} GB/s",
+        row("speed of a parallel fill reached, arrays used again", ratio, "0.6"),
+        row("speed of a parallel fill reached, new arrays", fresh, "0.6"),
+        row("times faster than NumPy broadcasting, new arrays", numpy_ratio, "4"),
+        row("times faster than a Python loop over points", loop_time / len(loops) / per_point, "300"),
     ]

@@ -10,6 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.benchmarks import row
+
 GRID = """\
 outputs: [collective_latency, bus_bandwidth, payload_efficiency, limiter]
 axes:
@@ -48,11 +50,11 @@ def measure(rounds: int = 11) -> list[str]:
         for _ in range(rounds):
             for name, command in commands.items():
                 times[name].append(wall(command, environment))
-    pairs = zip(times["run"], times["imports"], strict=True)
-    extra = zip(times["help"], times["python"], strict=True)
+    over_imports = statistics.median(a / b for a, b in zip(times["run"], times["imports"], strict=True))
+    over_python = statistics.median(a - b for a, b in zip(times["help"], times["python"], strict=True))
     return [
         f"start-up: a grid of 93696 points, median of {rounds} pairs of processes",
-        f"  warm `sweep run` over importing numpy, numba, xarray, h5netcdf {statistics.median(a / b for a, b in pairs):.2f}   (bar 1.6)",
-        f"  `sweep --help` over bare Python, seconds               {statistics.median(a - b for a, b in extra):8.2f}   (bar 0.15)",
-        f"  first run ever, compiling, seconds                     {first:8.1f}   (bar 15)",
+        row("warm `sweep run` over importing numpy, numba, xarray, h5netcdf", over_imports, "1.6"),
+        row("`sweep --help` over bare Python, s", over_python, "0.15"),
+        row("first run ever, compiling, s", first, "15"),
     ]

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import sweep
+from sweep.errors import InputError
+from sweep.views.heatmap import tick_positions, tick_text
+
+AXES = {
+    "link_bandwidth": [25, 50],
+    "packet_format": ["standard", "afh_gen1", "afh_lite"],
+    "vlan": ["off", "on"],
+    "chip_count": [1, 2, 8, 1000],
+    "message_size": {"geomspace": ["1 KiB", "1 GiB", 21]},
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    from sweep.store.netcdf import write
+
+    file = tmp_path_factory.mktemp("plot") / "result.nc"
+    outputs = ["collective_latency", "limiter", "frame_overhead", "steps"]
+    write(sweep.run({"title": "A title", "outputs": outputs, "axes": AXES}), file)
+    return file
+
+
+@pytest.fixture
+def figure(monkeypatch, path, cli, tmp_path):
+    """Draw, and return the matplotlib figure instead of closing it."""
+    import matplotlib.pyplot as plt
+
+    figures = []
+    monkeypatch.setattr(plt, "close", figures.append)
+
+    def draw(*options):
+        code, _, messages = cli("plot", path, "-o", tmp_path / "map.png", *options)
+        assert code == 0, messages
+        assert (tmp_path / "map.png").stat().st_size > 5000
+        return figures[-1]
+
+    yield draw
+    monkeypatch.undo()
+    plt.close("all")
+
+
+def panels(figure):
+    return [axes for axes in figure.axes if axes.images and axes.get_label() != "<colorbar>"]
+
+
+def test_cells_stand_on_index_positions_with_ticks_at_powers_of_two(figure, path):
+    drawn = figure("--of", "collective_latency", "--at", "link_bandwidth=50", "--at", "packet_format=afh_lite")
+    (panel,) = panels(drawn)
+    with sweep.open_result(path) as dataset:
+        chosen = dataset.collective_latency.sel(link_bandwidth=50, packet_format="afh_lite", vlan="off")
+        assert np.array_equal(panel.images[0].get_array(), chosen.values)
+    assert [tick.get_text() for tick in panel.get_yticklabels()] == ["1", "2", "8", "1000"]
+    ticks = [tick.get_text() for tick in panel.get_xticklabels()]
+    assert (ticks[0], ticks[-1]) == ("1 KiB", "1 GiB")
+    assert panel.get_xlabel() == "message size"
+    assert panel.get_ylabel() == "chip count"
+    title = drawn.get_suptitle()
+    assert title.startswith("A title\n")
+    assert "link bandwidth 50 GB/s, packet format afh_lite, vlan off" in title
+
+
+def test_facets_share_one_scale_and_say_their_value(figure):
+    drawn = figure("--facet", "packet_format", "--at", "vlan=off")
+    assert [panel.get_title() for panel in panels(drawn)] == [
+        f"packet format = {name}" for name in ("standard", "afh_gen1", "afh_lite")
+    ]
+    assert len({panel.images[0].norm for panel in panels(drawn)}) == 1
+
+
+def test_labels_are_drawn_with_a_legend_of_those_that_occur(figure):
+    drawn = figure("--of", "limiter", "--at", "vlan=off")
+    names = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert "wire" in names
+    assert "credits" not in names
+
+
+def test_missing_cells_are_hatched_and_the_legend_says_why(figure):
+    drawn = figure("--of", "limiter", "--y", "vlan", "--at", "packet_format=afh_lite", "--at", "chip_count=8")
+    assert "infeasible" in [text.get_text() for text in drawn.legends[0].get_texts()]
+    drawn = figure(
+        "--of", "collective_latency", "--y", "vlan", "--at", "packet_format=afh_lite", "--at", "chip_count=8"
+    )
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["infeasible"]
+    assert np.isnan(np.ma.filled(panels(drawn)[0].images[0].get_array(), np.nan)[1]).all()
+
+
+def test_best_shows_percent_above_the_smallest_along_a_dimension(figure):
+    drawn = figure("--best", "packet_format", "--y", "packet_format", "--at", "chip_count=8")
+    cells = np.asarray(panels(drawn)[0].images[0].get_array())
+    assert (cells.min(axis=0) == 0).all()
+    assert cells[0].max() == pytest.approx(3.1, abs=0.2)
+
+
+def test_one_dimension_and_no_dimension_can_be_drawn(figure):
+    drawn = figure("--of", "steps")
+    assert panels(drawn)[0].images[0].get_array().shape == (1, 4)
+    drawn = figure("--of", "steps", "--at", "chip_count=8")
+    assert panels(drawn)[0].images[0].get_array().tolist() == [[14.0]]
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_pictures_of_the_same_result_have_the_same_size_in_every_format(cli, path, tmp_path, suffix):
+    assert cli("plot", path, "--of", "steps", "-o", tmp_path / f"a.{suffix}")[0] == 0
+    assert (tmp_path / f"a.{suffix}").stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--of", "latency"], "variable: 'latency' is not one of"),
+        (["--x", "mesage_size"], "did you mean 'message_size'"),
+        (["--x", "vlan", "--y", "vlan"], "must name different dimensions"),
+        (["--at", "vlan"], "is not of the form DIM=VALUE"),
+        (["--at", "chip_count=3"], "'3' is not one of 1, 2, 8, 1000"),
+        (["--of", "limiter", "--best", "vlan"], "has labels, not numbers"),
+        (["-o", "map.gif"], "a picture is a .png, .svg or .pdf file"),
+    ],
+)
+def test_a_wrong_option_is_one_message(cli, path, options, message):
+    code, _, messages = cli("plot", path, *options)
+    assert code == 2
+    assert message in messages
+
+
+def test_ticks_are_few_and_readable():
+    assert [tick_text(value, "B") for value in (0, 512, 1024, 1536, 2**20, 2**30)] == [
+        "0", "512", "1 KiB", "1.5 KiB", "1 MiB", "1 GiB",
+    ]  # fmt: skip
+    assert tick_positions(np.array([2.0])) == [0]
+    assert tick_positions(np.arange(5.0)) == [0, 1, 2, 3, 4]
+    assert tick_positions(2.0 ** np.arange(0, 31, 0.5)) == [0, 10, 20, 30, 40, 50, 60]
+    assert len(tick_positions(np.linspace(0, 1, 1000))) <= 9
+
+
+def test_too_many_facets_are_refused(tmp_path):
+    from sweep.views.heatmap import draw_heatmap
+
+    data = xr.Dataset({"v": (("a", "b"), np.zeros((41, 2))), "status": ((), "ok")}, {"a": range(41), "b": range(2)})
+    with pytest.raises(InputError, match="at most 40 fit"):
+        draw_heatmap(data, "v", "b", None, "a", {}, None, tmp_path / "x.png")

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sweep.engine.execute import execute
+from sweep.engine.kernelcache import load_kernel
+from sweep.engine.plan import make_plan
+from tests.engine.test_engine import TOY, axis
+
+pytestmark = pytest.mark.heavy
+
+SCRIPT = """
+import numpy as np, sys
+from tests.engine.test_engine import TOY, TOY_AXES, ALL_OUTPUTS
+from sweep.engine.execute import execute
+from sweep.engine.plan import make_plan
+said = []
+values = execute(make_plan(TOY, ALL_OUTPUTS, TOY_AXES, {}), announce=said.append)
+np.savez(sys.argv[1], status=values.status, **values.outputs)
+print(*said)
+"""
+
+
+def run(tmp_path, name, **environment):
+    path = tmp_path / f"{name}.npz"
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(path)], env={**os.environ, **environment}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(np.load(path)), done.stdout
+
+
+def test_a_second_process_takes_the_kernel_from_the_cache(tmp_path):
+    first, said = run(tmp_path, "first", SWEEP_CACHE_DIR=str(tmp_path / "cache"))
+    assert "compiling" in said
+    second, said = run(tmp_path, "second", SWEEP_CACHE_DIR=str(tmp_path / "cache"))
+    assert "compiling" not in said
+    assert all(first[name].tobytes() == second[name].tobytes() for name in first)
+
+
+def test_without_a_writable_folder_the_kernel_is_compiled_in_memory_and_it_is_said(tmp_path):
+    (tmp_path / "file").write_text("")
+    _, said = run(tmp_path, "unkept", SWEEP_CACHE_DIR=str(tmp_path / "file" / "cache"))
+    assert "kernels cannot be kept" in said
+
+
+def test_without_jit_values_agree_to_1e_14_and_statuses_exactly(tmp_path):
+    compiled, _ = run(tmp_path, "compiled")
+    plain, _ = run(tmp_path, "plain", NUMBA_DISABLE_JIT="1")
+    assert np.array_equal(compiled["status"], plain["status"])
+    for name in compiled:
+        np.testing.assert_allclose(compiled[name], plain[name], rtol=1e-14, atol=0, err_msg=name)
+
+
+def test_a_changed_formula_gets_a_kernel_of_its_own():
+    made = make_plan(TOY, ["area"], [axis("width", 1.0)], {})
+    text = execute(made).kernel
+    changed = load_kernel(text.replace("width * height", "width + height"), lambda line: None)
+    assert changed.q_box_area(2.0, 5.0) == 7.0
+    assert load_kernel(text, lambda line: None).q_box_area(2.0, 5.0) == 10.0

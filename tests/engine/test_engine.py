@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from sweep.axis import Axis
+from sweep.engine.execute import blocks, execute
+from sweep.engine.graph import resolve
+from sweep.engine.loopnest import write_kernel
+from sweep.engine.plan import make_plan
+from sweep.engine.point import evaluate
+from sweep.errors import InputError
+from sweep.models.catalog import default_registry
+from sweep.registry import STATUS_CODE, Registry
+from tests.engine import toy
+
+TOY = Registry()
+TOY.add_module(toy)
+TOY.check()
+
+ALL_OUTPUTS = (
+    "area", "cost", "mass", "volume", "total", "cost_each", "wait", "verdict", "hard_total", "last_step", "steps_at",
+    "way",
+)  # fmt: skip
+
+
+def axis(name, *values):
+    return Axis(name, {name: values if isinstance(values[0], str) else np.array(values, float)})
+
+
+def compute(outputs, axes, fixed=None, registry=TOY, **options):
+    made = make_plan(registry, outputs, axes, fixed or {})
+    return made, execute(made, status_of=tuple(outputs), **options)
+
+
+def oracle(registry, outputs, axes, fixed):
+    """Every point evaluated on its own in plain Python: values and status codes, in the order of the axes."""
+    values = {name: [] for name in outputs}
+    codes = {name: [] for name in outputs}
+    for index in itertools.product(*(range(a.size) for a in axes)):
+        given = dict(fixed)
+        for a, position in zip(axes, index, strict=True):
+            for name, points in a.members.items():
+                given[name] = points[position] if isinstance(points, tuple) else float(points[position])
+        graph = resolve(registry, outputs, given, {})
+        found, statuses = evaluate(graph, given)
+        for name in outputs:
+            values[name].append(found[name])
+            codes[name].append(STATUS_CODE[statuses[graph.owner[name]]])
+    return values, codes
+
+
+def assert_equal_to_points(registry, outputs, axes, fixed, **options):
+    made, result = compute(outputs, axes, fixed, registry, **options)
+    expected, codes = oracle(registry, outputs, axes, fixed)
+    shape = tuple(a.size for a in axes)
+    worst = np.zeros(shape, int)
+    for name in outputs:
+        dims = made.dims[name]
+        missing = tuple(i for i, a in enumerate(axes) if a.name not in dims)
+        status = np.array(codes[name]).reshape(shape)
+        worst = np.maximum(worst, status)
+        found = np.expand_dims(result.statuses[name], missing)
+        assert np.array_equal(np.broadcast_to(found, shape), status), name
+        description = made.graph.output(name)
+        extra = tuple(len(points) for points in made.extra_dims(name).values())
+        got = np.broadcast_to(np.expand_dims(result.outputs[name], missing), shape + extra)
+        want = expected[name]
+        if description.categories:
+            want = np.array([description.categories.index(label) for label in want]).reshape(shape)
+            assert np.array_equal(got, want), name
+            continue
+        if extra:
+            want = np.array([x if isinstance(x, np.ndarray) else np.full(extra, math.nan) for x in want])
+        want = np.array(want, float).reshape(shape + extra)
+        np.testing.assert_allclose(got, want, rtol=1e-14, atol=0, err_msg=name)
+    assert np.array_equal(result.status, worst)
+
+
+TOY_AXES = [
+    axis("width", 0.5, 2.0, 7.0),
+    axis("shape", "box", "disc", "star"),
+    axis("height", 0.0, 1.0, 4.0),
+    axis("count", 0.0, 3.0, 120.0),
+    axis("finish", "raw", "paint"),
+]
+
+
+def test_every_point_of_a_grid_equals_the_same_point_in_plain_python():
+    assert_equal_to_points(TOY, ALL_OUTPUTS, TOY_AXES, {"density": 1.5})
+
+
+def test_values_kept_between_nests_change_no_bit(monkeypatch):
+    outputs = ("collective_latency", "bus_bandwidth", "limiter", "payload_efficiency", "transfer_latency")
+    axes = [
+        axis("link_bandwidth", 25.0, 50.0),
+        axis("packet_format", "standard", "afh_lite"),
+        axis("credit_size", 32.0, 256.0, 2048.0),
+        axis("switch_hops", 0.0, 2.0),
+        axis("egress_utilization", 0.5, 1.0),
+        axis("chip_count", 1.0, 3.0, 8.0),
+        axis("message_size", 0.0, 1.0, 1344.0, 1345.0, 1e6, 3e7),
+    ]
+    fixed = {"credit_limit": 5.0}
+    registry = default_registry()
+    made, inline = compute(outputs, axes, fixed, registry)
+    monkeypatch.setattr("sweep.engine.plan.STAGE_FROM_POINTS", 1)
+    monkeypatch.setattr("sweep.engine.plan.STAGE_REUSE", 2)
+    monkeypatch.setattr("sweep.engine.plan.STAGE_COST", 1)
+    staged_plan, staged = compute(outputs, axes, fixed, registry)
+    assert sum(len(nest.stages) for nest in staged_plan.nests) > sum(len(nest.stages) for nest in made.nests)
+    for name in outputs:
+        assert inline.outputs[name].tobytes() == staged.outputs[name].tobytes(), name
+        assert inline.statuses[name].tobytes() == staged.statuses[name].tobytes(), name
+    assert set(np.unique(inline.status)) == {STATUS_CODE[x] for x in ("ok", "undefined", "infeasible", "unstable")}
+
+
+@pytest.mark.parametrize("points", [1, 7, 100, 10**9])
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_results_are_bit_identical_for_any_threads_and_blocks(points, threads, monkeypatch):
+    monkeypatch.setattr("sweep.engine.execute.SERIAL_BELOW", 1)
+    outputs = ("total", "steps_at", "verdict", "hard_total")
+    _, reference = compute(outputs, TOY_AXES, threads=1)
+    _, split = compute(outputs, TOY_AXES, threads=threads, block_points=points)
+    for name in outputs:
+        assert reference.outputs[name].tobytes() == split.outputs[name].tobytes()
+    assert reference.status.tobytes() == split.status.tobytes()
+
+
+def test_blocks_cover_every_index_exactly_once():
+    for sizes in ([5, 3, 4], [1], [7, 1, 2], []):
+        for points in (1, 2, 5, 12, 1000):
+            seen = np.zeros(sizes, int)
+            for block in blocks(sizes, points):
+                seen[tuple(slice(*bounds) for bounds in block)] += 1
+            assert (seen == 1).all()
+
+
+def test_each_output_has_only_the_axes_that_it_depends_on():
+    made, result = compute(ALL_OUTPUTS, TOY_AXES)
+    assert made.dims["area"] == ("width", "shape", "height")
+    assert made.dims["wait"] == ("width", "count")
+    assert made.dims["verdict"] == ("width", "shape", "height", "finish")
+    assert made.shape("steps_at") == (3, 3, 3)
+    assert result.outputs["wait"].shape == (3, 3)
+    assert made.status_dims == tuple(a.name for a in TOY_AXES)
+
+
+def test_a_fixed_choice_prunes_what_the_other_choices_need():
+    made, _ = compute(["area"], [axis("width", 1.0, 2.0)], {"shape": "disc"})
+    assert [branch.variant.function.__name__ for branch in made.graph.nodes["area"].branches] == ["disc_area"]
+    assert "cost" not in made.graph.nodes
+
+
+def test_a_choice_axis_emits_branches_for_its_listed_values_only():
+    made = make_plan(TOY, ["area"], [axis("shape", "box", "disc")], {})
+    assert not made.graph.nodes["area"].missing
+    assert "infeasible" in write_kernel(make_plan(TOY, ["area"], [axis("shape", "disc", "box")], {})).text
+    assert "q_disc_area" not in write_kernel(make_plan(TOY, ["area"], [axis("shape", "box", "star")], {})).text
+
+
+def test_a_missing_variant_is_infeasible():
+    _, result = compute(["area"], [axis("width", 1.0, 2.0)], {"shape": "star"})
+    assert np.isnan(result.outputs["area"]).all()
+    assert (result.status == STATUS_CODE["infeasible"]).all()
+
+
+def test_a_value_that_is_not_finite_without_a_reason_is_an_error():
+    _, result = compute(["overflowing"], [axis("width", 0.5, 2.0)])
+    assert result.status.tolist() == [0, STATUS_CODE["error"]]
+    assert result.outputs["overflowing"][0] == pytest.approx(math.exp(500))
+
+
+def test_a_grid_without_axes_is_one_number():
+    _, result = compute(["area", "steps_at"], [])
+    assert result.outputs["area"] == 6.0
+    assert result.outputs["steps_at"].shape == (3,)
+    assert result.status.shape == ()
+
+
+def test_zipped_parameters_move_together_along_one_axis():
+    both = Axis("pair", {"width": np.array([1.0, 2.0]), "shape": ("box", "disc")})
+    made, result = compute(["area"], [both])
+    assert made.dims["area"] == ("pair",)
+    assert result.outputs["area"].tolist() == pytest.approx([3.0, math.pi * 1.5])
+
+
+def test_an_optional_parameter_selects_a_variant_by_being_given():
+    assert compute(["mass"], [])[1].outputs["mass"] == 6.0
+    assert compute(["mass"], [], {"density": 2.0})[1].outputs["mass"] == 12.0
+
+
+def test_a_computed_default_gives_way_to_a_value():
+    assert compute(["volume"], [], {"height": 5.0})[1].outputs["volume"] == 50.0
+    assert compute(["volume"], [], {"height": 5.0, "depth": 1.0})[1].outputs["volume"] == 10.0
+
+
+def test_a_costly_value_is_computed_once_per_combination_of_its_own_axes():
+    made = make_plan(TOY, ["hard_total"], TOY_AXES[:4], {})
+    (home,) = [nest for nest in made.nests if "hard" in nest.stages]
+    assert home.dims == ("width", "shape")
+    (deep,) = [nest for nest in made.nests if nest.outputs]
+    assert "hard" in deep.reads
+    assert "hard" not in deep.nodes
+
+
+def test_each_quantity_stands_at_the_outermost_loop_where_its_inputs_are_known():
+    text = write_kernel(
+        make_plan(TOY, ["cost"], [axis("width", 1.0), axis("height", 1.0), axis("count", 1.0)], {})
+    ).text
+    lines = {
+        line.strip().split(" = ")[0]: len(line) - len(line.lstrip()) for line in text.splitlines() if " = q_" in line
+    }
+    assert lines == {"area": 12, "cost": 16}
+
+
+def model(tmp_path, body, arguments="chip_count", declaration='@quantity(unit="1")', name="a"):
+    """A registry with a user's file of one quantity."""
+    from sweep.models.catalog import extended_registry
+
+    path = tmp_path / "model.py"
+    head = "import math\nfrom sweep import parameter, quantity\nWORDS = {}\n"
+    path.write_text(f"{head}{declaration}\ndef {name}({arguments}):\n    return {body}\n")
+    return extended_registry([path])
+
+
+@pytest.mark.parametrize(
+    ("quantity", "message"),
+    [
+        ({"body": "1.0", "arguments": "chip_cuont"}, "model.py:4: a needs 'chip_cuont', .*did you mean 'chip_count'"),
+        ({"body": "1.0", "name": "beta"}, "beta is already declared"),
+        ({"body": "1.0", "name": "link_bandwidth"}, "'link_bandwidth' is taken"),
+        ({"body": "1.0", "declaration": "@quantity()"}, "must state a unit"),
+        ({"body": "1.0 +"}, "model.py:6: SyntaxError"),
+        ({"body": "1.0", "declaration": "@quantity(unit=WRONG)"}, "model.py:4: NameError: name 'WRONG'"),
+    ],
+)
+def test_a_faulty_model_file_is_refused_with_one_clear_message(quantity, message, tmp_path):
+    with pytest.raises(InputError, match=message) as caught:
+        model(tmp_path, **quantity)
+    assert len(caught.value.faults) == 1
+
+
+@pytest.mark.parametrize(
+    ("quantity", "message"),
+    [
+        ({"body": "a + 1", "arguments": "a"}, "depend on each other: a -> a"),
+        ({"body": '1.0 if vlan == "onn" else 0.0', "arguments": "vlan"}, "model.py:6: a: 'onn' is not one of off, on"),
+        ({"body": "open(chip_count)"}, "model.py:6: a: 'open' is a"),
+        ({"body": "WORDS[chip_count]"}, "model.py:6: a: 'WORDS' is a dict"),
+        ({"body": "missing(chip_count)"}, "model.py:6: a: the name 'missing' is not defined"),
+        ({"body": "math.floors(chip_count)"}, "model.py:6: a: math has no 'floors'; did you mean 'floor'"),
+    ],
+)
+def test_a_formula_that_cannot_become_a_kernel_is_refused_with_its_line(quantity, message, tmp_path):
+    registry = model(tmp_path, **quantity)
+    with pytest.raises(InputError, match=message):
+        execute(make_plan(registry, ["a"], [], {}))
+
+
+@pytest.mark.heavy
+def test_a_formula_that_numba_cannot_type_is_refused(tmp_path):
+    registry = model(tmp_path, "len(chip_count)")
+    with pytest.raises(InputError, match="a formula cannot be compiled"):
+        execute(make_plan(registry, ["a"], [axis("chip_count", 1.0)], {}))
+
+
+def test_integers_in_a_formula_do_not_wrap(tmp_path):
+    registry = model(tmp_path, "math.ceil(message_size) * math.floor(message_size)", "message_size")
+    result = execute(make_plan(registry, ["a"], [axis("message_size", 2.0**40)], {}))
+    assert result.outputs["a"].tolist() == [2.0**80]

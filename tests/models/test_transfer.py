@@ -1,0 +1,175 @@
+"""One message from chip to chip, over a link and switches."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+import sweep
+from tests.models import BARE, Frame, close, cut, point, points, preset
+
+OVERHEAD = {"standard": 58, "afh_gen1": 30, "afh_lite": 16}
+SIZES = (0, 1, 47, 48, 1343, 1344, 1345, 1408, 50_000)
+
+
+def hop_by_hop(frames, *, rate, hops, fixed, cable, base, forwarding):
+    """Arrival of the last byte when each frame waits at each switch for its bytes, the pipeline and the port."""
+    ready = [Fraction(0)] * len(frames)
+    for _ in range(hops + 1):
+        free = Fraction(0)
+        begun = []
+        for frame, earliest in zip(frames, ready, strict=True):
+            begun.append(max(free, earliest))
+            free = begun[-1] + Fraction(frame.pitch) / rate
+        needed = [min(64, frame.size) if forwarding == "cut_through" else frame.size for frame in frames]
+        ready = [start + cable + size / rate + fixed for start, size in zip(begun, needed, strict=True)]
+    return free + cable + base
+
+
+@pytest.mark.parametrize("forwarding", ["cut_through", "store_and_forward"])
+@pytest.mark.parametrize("packet_format", OVERHEAD)
+@pytest.mark.parametrize(("minimum", "gap"), [(0, 0), (64, 20)])
+@pytest.mark.parametrize("hops", [0, 1, 2, 3])
+def test_the_path_formula_is_every_frame_followed_hop_by_hop(forwarding, packet_format, minimum, gap, hops):
+    for size in SIZES:
+        frames = cut(size, 1344, OVERHEAD[packet_format], minimum, gap) or [Frame(0, 0)]
+        got = point(
+            "transfer_latency",
+            message_size=size,
+            packet_format=packet_format,
+            min_frame=minimum,
+            line_gap=gap,
+            forwarding=forwarding,
+            switch_hops=hops,
+            switch_fixed=500,
+            propagation=5,
+            base_latency=150,
+            link_bandwidth=64,
+        )
+        assert got.status == "ok"
+        assert got.value == hop_by_hop(
+            frames, rate=Fraction(64), hops=hops, fixed=500, cable=5, base=150, forwarding=forwarding
+        )
+
+
+@pytest.mark.parametrize("forwarding", ["cut_through", "store_and_forward"])
+@pytest.mark.parametrize("rho", [0, 0.5, 0.99])
+@pytest.mark.parametrize("hops", [0, 1, 3])
+@pytest.mark.parametrize(("propagation_count", "cables"), [("none", 0), ("hops", 0), ("segments", 1)])
+def test_path_formula(forwarding, rho, hops, propagation_count, cables):
+    cables = 0 if propagation_count == "none" else hops + cables
+    for size in SIZES:
+        frames = cut(size, 1344, 58, 64, 20)
+        first = frames[0].size if frames else 0
+        wire = sum(frame.pitch for frame in frames)
+        forwarded = min(64, first) if forwarding == "cut_through" else first
+        wait = Fraction(1402, 50) * Fraction(rho) / (2 * (1 - Fraction(rho)))
+        got = point(
+            "transfer_latency",
+            message_size=size,
+            forwarding=forwarding,
+            egress_utilization=rho,
+            switch_hops=hops,
+            propagation=7,
+            propagation_count=propagation_count,
+        )
+        assert got.value == close(150 + Fraction(wire, 50) + 7 * cables + hops * (500 + Fraction(forwarded, 50) + wait))
+
+
+@pytest.mark.parametrize("credit_limit", [6, 12, 512])
+def test_a_transfer_is_the_sum_of_its_parts(credit_limit):
+    parts = ("link_latency", "flight_time", "path_switching", "path_queueing")
+    choices = itertools.product(
+        ("cut_through", "store_and_forward"), ("fixed", "full", "note"), (0, 2), (0, 1, 100_000), ("rounds", "window")
+    )
+    for forwarding, hop_delay, hops, size, credit_model in choices:
+        given = {
+            "forwarding": forwarding,
+            "hop_delay": hop_delay,
+            "switch_hops": hops,
+            "message_size": size,
+            "credit_model": credit_model,
+            "credit_limit": credit_limit,
+            "egress_utilization": 0.7,
+        }
+        got = points(("transfer_latency", *parts), **given)
+        assert {result.status for result in got.values()} == {"ok"}
+        assert got["transfer_latency"].value == close(math.fsum(got[part].value for part in parts))
+
+
+@pytest.mark.parametrize(
+    ("given", "latency"),
+    [
+        ({}, 150),
+        ({"switch_hops": 1}, 150 + 2 * 5 + 500),
+        ({"switch_hops": 3}, 150 + 4 * 5 + 3 * 500),
+        ({"switch_hops": 3, "propagation": 0}, 150 + 3 * 500),
+        ({"switch_hops": 0, "propagation": 5}, 155),
+        ({"switch_hops": 2, "forwarding": "store_and_forward"}, 150 + 3 * 5 + 2 * 500),
+    ],
+    ids=["direct", "1_switch", "3_switches", "no_flight", "cable", "store_and_forward"],
+)
+def test_an_empty_message_has_no_frame_to_forward_and_cables_fly_5_ns_with_switches(given, latency):
+    assert sweep.quantities.transfer_latency(message_size=0, **given) == latency
+
+
+def test_serialization_is_paid_once_however_many_switches():
+    given = {"flow_control": "pfc", "link_bandwidth": 64, "propagation": 5}
+    for size in (1344, 100_000, 1_048_576):
+        direct, switched = (
+            sweep.quantities.transfer_latency(switch_hops=hops, message_size=size, **given) for hops in (0, 3)
+        )
+        assert switched - direct == 3 * (500 + 1 + 5)
+
+
+@pytest.mark.parametrize(("link", "port"), [(50, 50), (50, 100), (50, 10), (400, 50)])
+def test_the_slowest_of_links_and_ports_paces_a_message(link, port):
+    got = sweep.quantities.transfer_latency(
+        message_size=1_048_576, switch_hops=1, link_bandwidth=link, port_bandwidth=port
+    )
+    assert got >= 150 + 2 * 5 + 500 + 1_048_576 / min(link, port)
+
+
+@pytest.mark.parametrize("rho", [1, 1.2])
+def test_an_overloaded_port_counts_only_where_a_switch_is_crossed(rho):
+    for hops, status in ((0, "ok"), (1, "unstable"), (3, "unstable")):
+        got = point("transfer_latency", message_size=1344, switch_hops=hops, egress_utilization=rho)
+        assert got.status == status
+        assert got.value == close(150 + 1422 / 50 if hops == 0 else math.inf)
+
+
+@pytest.mark.parametrize("rho", [0.8, 1.2])
+def test_with_fixed_hops_a_switch_costs_its_fixed_latency_whatever_its_load(rho):
+    given = {"message_size": 1344, "switch_hops": 2, "hop_delay": "fixed", "egress_utilization": rho}
+    got = point("transfer_latency", **given)
+    assert got.status == "ok"
+    assert got.value == close(150 + 1422 / 50 + 3 * 5 + 2 * 500)
+
+
+@pytest.mark.parametrize(("forwarding", "forwarded"), [("cut_through", 64), ("store_and_forward", 1406)])
+@pytest.mark.parametrize("size", [0, 1, 5000])
+def test_the_note_charges_each_switch_for_a_full_frame_and_its_queue(forwarding, forwarded, size):
+    wire = sum(frame.pitch for frame in cut(size, 1344, 62)) / 0.97 / 200
+    queue = 1406 / 200 * 0.5 / (2 * 0.5)
+    got = sweep.quantities.transfer_latency(
+        message_size=size,
+        link_bandwidth=200,
+        vlan="on",
+        base_latency=200,
+        switch_hops=2,
+        egress_utilization=0.5,
+        forwarding=forwarding,
+        **preset("design_note"),
+    )
+    assert got == close(200 + wire + 2 * (500 + forwarded / 200 + queue + 5))
+
+
+@pytest.mark.parametrize(("span", "one_way"), [("link", 150), ("note", 150), ("path", 150 + 10 + 501)])
+def test_credits_that_return_from_the_far_end_of_the_path_hold_a_message_longer(span, one_way):
+    """One frame of 1008 + 16 bytes under way: 16 ns on the wire, out and back, nine times before the last."""
+    given = {"packet_format": "afh_lite", "max_payload": 1008, "link_bandwidth": 64, "credit_limit": 4, **BARE}
+    got = sweep.quantities.transfer_latency(message_size=10 * 1008, switch_hops=1, credit_span=span, **given)
+    assert got == 9 * (16 + 2 * one_way) + 16 + 150 + 10 + 501
