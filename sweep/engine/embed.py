@@ -8,7 +8,8 @@ other functions are copied too, constants become constants of the file. A few th
   and cannot be vectorised);
 - a scalar quantity returns `float(...)`, so that no integer enters the graph;
 - `a if c else b` becomes `select(c, a, b)`, and `and`, `or` between comparisons become `&`, `|`: both sides are
-  evaluated, nothing branches, and loops can be vectorised. Without JIT, plain Python does what it always does.
+  evaluated, nothing branches, and loops can be vectorised. Without JIT they stay, and functions of NumPy stand for
+  those of `math`, so that overflow gives inf as in compiled code, not an exception.
 """
 
 from __future__ import annotations
@@ -138,7 +139,8 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Return(self, node: ast.Return) -> ast.Return:
         self.generic_visit(node)
         if self.returns == "float" and node.value is not None:
-            node.value = ast.Call(ast.Name("float", ast.Load()), [node.value], [])
+            kind = "float" if self.embedder.branchless else "np.float64"
+            node.value = ast.Call(ast.parse(kind, mode="eval").body, [node.value], [])
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
@@ -201,7 +203,8 @@ class _Rewriter(ast.NodeTransformer):
         if inspect.isfunction(value) and value.__module__.partition(".")[0] != "numpy":
             return ast.Name(self.embedder.add(value, "any"), ast.Load())
         if getattr(math, name, None) is value:
-            return ast.parse(FLOAT_VERSIONS.get(name, f"math.{name}"), mode="eval").body
+            plain = f"math.{name}" if self.embedder.branchless or not hasattr(np, name) else f"np.{name}"
+            return ast.parse(FLOAT_VERSIONS.get(name, plain), mode="eval").body
         if getattr(np, name, None) is value:
             return ast.parse(f"np.{name}", mode="eval").body
         if (inspect.isbuiltin(value) or inspect.isclass(value)) and value.__module__ == "builtins":

@@ -76,7 +76,7 @@ class Execution:
             if name in plan.axis_of:
                 self.arrays[f"{name}_"] = self.axis_values(name)
             elif isinstance(plan.fixed[name], (int, float)):
-                self.arrays[name] = float(plan.fixed[name])
+                self.arrays[name] = np.float64(plan.fixed[name])
         for node in plan.graph.nodes.values():
             for dim, points in node.quantity.dims.items():
                 self.arrays[dim] = np.array(points, np.float64)
@@ -148,7 +148,8 @@ class Execution:
         points = math.prod(sizes)
 
         def run_block(block: Block) -> None:
-            function(*(np.uint64(bound) for pair in block for bound in pair), *arguments)
+            with np.errstate(all="ignore"):  # matters without JIT: there, too, a status explains what is not finite
+                function(*(np.uint64(bound) for pair in block for bound in pair), *arguments)
             progress(math.prod(stop - start for start, stop in block))
 
         if call.dims:

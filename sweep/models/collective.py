@@ -29,7 +29,7 @@ from sweep.models.link import (
 )
 from sweep.models.packet import counted_wire_size, frame_count, last_frame_size
 from sweep.models.switch import CUT_THROUGH_BYTES, first_frame_size
-from sweep.models.transfer import no_switches, switching_at_rates
+from sweep.models.transfer import no_switches, switching_of_path
 from sweep.registry import parameter, quantity
 
 chip_count = parameter(
@@ -153,36 +153,40 @@ def chunk_time_in_proportion(chunk_size: float, beta: float) -> float:
 # alpha: everything per message besides its bytes.
 
 
-@quantity("step_switching", unit="ns", when={"hop_delay": "full", "forwarding": "cut_through"})
-def step_switching_cut_through(
-    switch_hops: float,
-    switch_fixed: float,
-    chunk_size: float,
-    max_payload: float,
-    frame_overhead: float,
-    frame_minimum: float,
-    link_bandwidth: float,
-    port_bandwidth: float,
+@quantity("chunk_awaited_bytes", unit="B", when={"forwarding": "cut_through"})
+def chunk_awaited_cut_through(
+    chunk_size: float, max_payload: float, frame_overhead: float, frame_minimum: float
 ) -> float:
-    """Time of a chunk's first frame in the idle switches of the path."""
-    wait = min(CUT_THROUGH_BYTES, first_frame_size(chunk_size, max_payload, frame_overhead, frame_minimum))
-    return switching_at_rates(switch_hops, switch_fixed, wait, link_bandwidth, port_bandwidth)
+    """Bytes of a chunk's first frame that a switch waits for before it sends the frame on."""
+    return min(CUT_THROUGH_BYTES, first_frame_size(chunk_size, max_payload, frame_overhead, frame_minimum))
 
 
-@quantity("step_switching", when={"hop_delay": "full", "forwarding": "store_and_forward"})
-def step_switching_store_and_forward(
-    switch_hops: float,
-    switch_fixed: float,
-    chunk_size: float,
-    max_payload: float,
-    frame_overhead: float,
-    frame_minimum: float,
-    link_bandwidth: float,
-    port_bandwidth: float,
+@quantity("chunk_awaited_bytes", when={"forwarding": "store_and_forward"})
+def chunk_awaited_store_and_forward(
+    chunk_size: float, max_payload: float, frame_overhead: float, frame_minimum: float
+) -> float:
+    """Bytes of a chunk's first frame that a switch waits for before it sends the frame on."""
+    return first_frame_size(chunk_size, max_payload, frame_overhead, frame_minimum)
+
+
+@quantity(unit="ns")
+def chunk_first_hop_wait(chunk_awaited_bytes: float, link_bandwidth: float) -> float:
+    """Wait of the first switch in a step, which receives at the rate of the link."""
+    return chunk_awaited_bytes / link_bandwidth
+
+
+@quantity(unit="ns")
+def chunk_later_hop_wait(chunk_awaited_bytes: float, port_bandwidth: float) -> float:
+    """Wait of each further switch in a step, which receives at the rate of a port."""
+    return chunk_awaited_bytes / port_bandwidth
+
+
+@quantity("step_switching", unit="ns", when={"hop_delay": "full"})
+def step_switching_full(
+    switch_hops: float, switch_fixed: float, chunk_first_hop_wait: float, chunk_later_hop_wait: float
 ) -> float:
     """Time of a chunk's first frame in the idle switches of the path."""
-    frame = first_frame_size(chunk_size, max_payload, frame_overhead, frame_minimum)
-    return switching_at_rates(switch_hops, switch_fixed, frame, link_bandwidth, port_bandwidth)
+    return switching_of_path(switch_hops, switch_fixed, chunk_first_hop_wait, chunk_later_hop_wait)
 
 
 @quantity("step_switching", when={"hop_delay": ("fixed", "note")})

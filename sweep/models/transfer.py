@@ -90,43 +90,41 @@ def no_flight() -> float:
     return 0.0
 
 
-def switching_at_rates(switch_hops: float, switch_fixed: float, wait: float, link: float, port: float) -> float:
-    """Time through `switch_hops` idle switches that each wait for `wait` bytes: the first one receives at the rate of
-    the link, the others at that of a port (ns)."""
-    return switch_hops * switch_fixed + wait / link + (switch_hops - 1) * wait / port if switch_hops > 0 else 0.0
+@quantity("awaited_bytes", unit="B", when={"forwarding": "cut_through"})
+def awaited_cut_through(message_size: float, max_payload: float, frame_overhead: float, frame_minimum: float) -> float:
+    """Bytes of the message's first frame that a switch waits for before it sends the frame on."""
+    return min(CUT_THROUGH_BYTES, first_frame_size(message_size, max_payload, frame_overhead, frame_minimum))
 
 
-@quantity("path_switching", unit="ns", when={"hop_delay": "full", "forwarding": "cut_through"})
-def path_switching_cut_through(
-    switch_hops: float,
-    switch_fixed: float,
-    message_size: float,
-    max_payload: float,
-    frame_overhead: float,
-    frame_minimum: float,
-    link_bandwidth: float,
-    port_bandwidth: float,
+@quantity("awaited_bytes", when={"forwarding": "store_and_forward"})
+def awaited_store_and_forward(
+    message_size: float, max_payload: float, frame_overhead: float, frame_minimum: float
 ) -> float:
-    """Time of the message's first frame in the idle switches of the path."""
-    frame = first_frame_size(message_size, max_payload, frame_overhead, frame_minimum)
-    wait = min(CUT_THROUGH_BYTES, frame)
-    return switching_at_rates(switch_hops, switch_fixed, wait, link_bandwidth, port_bandwidth)
+    """Bytes of the message's first frame that a switch waits for before it sends the frame on."""
+    return first_frame_size(message_size, max_payload, frame_overhead, frame_minimum)
 
 
-@quantity("path_switching", when={"hop_delay": "full", "forwarding": "store_and_forward"})
-def path_switching_store_and_forward(
-    switch_hops: float,
-    switch_fixed: float,
-    message_size: float,
-    max_payload: float,
-    frame_overhead: float,
-    frame_minimum: float,
-    link_bandwidth: float,
-    port_bandwidth: float,
-) -> float:
+@quantity(unit="ns")
+def first_hop_wait(awaited_bytes: float, link_bandwidth: float) -> float:
+    """Wait of the first switch, which receives at the rate of the link."""
+    return awaited_bytes / link_bandwidth
+
+
+@quantity(unit="ns")
+def later_hop_wait(awaited_bytes: float, port_bandwidth: float) -> float:
+    """Wait of each further switch, which receives at the rate of a port."""
+    return awaited_bytes / port_bandwidth
+
+
+def switching_of_path(switch_hops: float, switch_fixed: float, first_wait: float, later_wait: float) -> float:
+    """Time in `switch_hops` idle switches (ns)."""
+    return switch_hops * switch_fixed + first_wait + (switch_hops - 1) * later_wait if switch_hops > 0 else 0.0
+
+
+@quantity("path_switching", unit="ns", when={"hop_delay": "full"})
+def path_switching_full(switch_hops: float, switch_fixed: float, first_hop_wait: float, later_hop_wait: float) -> float:
     """Time of the message's first frame in the idle switches of the path."""
-    frame = first_frame_size(message_size, max_payload, frame_overhead, frame_minimum)
-    return switching_at_rates(switch_hops, switch_fixed, frame, link_bandwidth, port_bandwidth)
+    return switching_of_path(switch_hops, switch_fixed, first_hop_wait, later_hop_wait)
 
 
 @quantity("path_switching", when={"hop_delay": "note"})
