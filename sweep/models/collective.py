@@ -126,8 +126,8 @@ def beta(frame_pitch: float, max_payload: float, path_rate: float) -> float:
     return frame_pitch / max_payload / path_rate
 
 
-@quantity("chunk_time", unit="ns", when={"framing": "exact"})
-def chunk_time_counted(
+@quantity(unit="B")
+def chunk_wire_size(
     chunk_size: float,
     chunk_frames: float,
     max_payload: float,
@@ -135,13 +135,17 @@ def chunk_time_counted(
     frame_minimum: float,
     frame_size: float,
     frame_gap: float,
-    path_rate: float,
 ) -> float:
-    """Time of one chunk on the wire, counted frame by frame."""
-    wire = counted_wire_size(
+    """Bytes of line time that one chunk takes, counted frame by frame."""
+    return counted_wire_size(
         chunk_size, chunk_frames, max_payload, frame_overhead, frame_minimum, frame_size, frame_gap
     )
-    return wire / path_rate
+
+
+@quantity("chunk_time", unit="ns", when={"framing": "exact"})
+def chunk_time_counted(chunk_wire_size: float, path_rate: float) -> float:
+    """Time of one chunk on the wire, counted frame by frame."""
+    return chunk_wire_size / path_rate
 
 
 @quantity("chunk_time", when={"framing": ("none", "full_frames", "note")})

@@ -178,35 +178,32 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def measure(size: Size = FULL, rounds: int = 7) -> list[str]:
-    """Lines of ratios; each round measures everything once, in turn, and the median of the rounds counts."""
+def alternate(
+    first: Callable[[], object], second: Callable[[], object], rounds: int
+) -> tuple[list[float], list[float]]:
+    """Seconds of two works done in turn, after each was done once."""
+    seconds(first), seconds(second)
+    pairs = [(seconds(first), seconds(second)) for _ in range(rounds)]
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def measure(size: Size = FULL, rounds: int = 15) -> list[str]:
+    """Lines of ratios. What is compared runs in turn; the median over the rounds counts."""
     execution = executions(size)
     arrays = result_arrays(execution)
     made, source, module = execution.plan, execution.source, execution.module
-    execution.run(THREADS)
-    fill(arrays)
-    execution.run(THREADS)
-    works: dict[str, Callable[[], object]] = {
-        "kernel": lambda: execution.run(THREADS),
-        "fill": lambda: fill(arrays),
-        "kernel, new arrays": lambda: Execution(made, source, module).run(THREADS),
-        "fill, new arrays": lambda: fill(new_arrays(execution)),
-    }
-    times: dict[str, list[float]] = {name: [] for name in works}
-    for _ in range(rounds):
-        for name, work in works.items():
-            times[name].append(seconds(work))
-    times["numpy"] = [seconds(lambda: numpy_broadcast(execution)) for _ in range(2 if rounds > 1 else 1)]
-    loops = []
-    loop_time = seconds(lambda: loops.extend(python_loop(execution, 2)))
-    median = {name: statistics.median(values) for name, values in times.items()}
-    per_point = median["kernel, new arrays"] / size.points
-    ratio = statistics.median(f / k for f, k in zip(times["fill"], times["kernel"], strict=True))
-    fresh = statistics.median(
-        f / k for f, k in zip(times["fill, new arrays"], times["kernel, new arrays"], strict=True)
+    kernel, filling = alternate(lambda: execution.run(THREADS), lambda: fill(arrays), rounds)
+    kernel_new, filling_new = alternate(
+        lambda: Execution(made, source, module).run(THREADS), lambda: fill(new_arrays(execution)), rounds
     )
-    numpy_ratio = min(times["numpy"]) / median["kernel, new arrays"]
-    rate = size.points / median["kernel"]
+    broadcast = [seconds(lambda: numpy_broadcast(execution)) for _ in range(min(rounds, 3))]
+    loops: list[tuple[float, ...]] = []
+    loop_time = seconds(lambda: loops.extend(python_loop(execution, 2)))
+    per_point = statistics.median(kernel_new) / size.points
+    ratio = statistics.median(f / k for f, k in zip(filling, kernel, strict=True))
+    fresh = statistics.median(f / k for f, k in zip(filling_new, kernel_new, strict=True))
+    numpy_ratio = min(broadcast) / statistics.median(kernel_new)
+    rate = size.points / statistics.median(kernel)
     return [
         f"kernel: {size.points} points x {len(OUTPUTS)} outputs on {THREADS} threads, "
         f"{rate / 1e6:.0f} M points/s, {33 * rate / 1e9:.1f} GB/s",
