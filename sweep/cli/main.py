@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -82,3 +83,20 @@ def main(arguments: Sequence[str] | None = None) -> Any:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing was written", err=True)
         sys.exit(130)
+
+
+def console() -> None:
+    """The installed command: `main`, and then leave at once.
+
+    Taking down numba, xarray and the like piece by piece takes as long as a small grid does.
+    """
+    code = 0
+    try:
+        main()
+        sys.stdout.flush()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 1
+    except BrokenPipeError:  # the reader of a pipe has left, as `head` does
+        code = 141
+    sys.stderr.flush()
+    os._exit(code)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import linecache
 import math
 import textwrap
 from collections.abc import Callable, Mapping
@@ -84,15 +85,26 @@ def reject(function: Callable[..., Any], line: int, what: str) -> InputError:
 
 
 @functools.cache
+def _definitions(filename: str) -> dict[int, str]:
+    """Sources of all functions of a file, by the line on which each begins, decorators included.
+
+    One parse per file: `inspect.getsource` would read each function token by token, on every start.
+    """
+    lines = linecache.getlines(filename)
+    nodes = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.FunctionDef)]
+    starts = [min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) for node in nodes]
+    return {
+        start: textwrap.dedent("".join(lines[start - 1 : node.end_lineno]))
+        for start, node in zip(starts, nodes, strict=True)
+    }
+
+
 def source_of(function: Callable[..., Any]) -> str:
     """Source text of a function that was defined with def. Raises InputError where it cannot be read."""
-    try:
-        source = textwrap.dedent(inspect.getsource(function))
-        definition = ast.parse(source).body[0]
-    except (OSError, TypeError, SyntaxError):
-        raise reject(function, 1, "its source cannot be read; define it in a file, with def") from None
-    if not isinstance(definition, ast.FunctionDef):
-        raise reject(function, 1, "must be defined with def, not as a lambda")
+    code = function.__code__
+    source = _definitions(code.co_filename).get(code.co_firstlineno)
+    if source is None:
+        raise reject(function, 1, "its source cannot be read; define it in a file, with def, not as a lambda")
     return source
 
 
