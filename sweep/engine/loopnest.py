@@ -97,6 +97,7 @@ class _NestWriter:
         """The nest's function."""
         bounds = [f"{bound}_{dim}" for dim in self.nest.dims for bound in ("start", "stop")]
         lines = [f"@nest\ndef {self.nest.name}({', '.join((*bounds, *self.arguments()))}):"]
+        lines.append(self.indent(0, f"# {' x '.join(self.nest.dims) or 'one point'}"))
         for name in self.fixed_choices:
             code = self.graph.labels[name].index(self.plan.fixed[name])
             lines.append(self.indent(0, f"{name} = {code}  # {self.plan.fixed[name]}"))
