@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sweep.catalog import default_registry, extended_registry
 from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan, make_plan
 from sweep.errors import Fault, InputError
 from sweep.grid.reader import Grid
 from sweep.grid.reader import load_grid as read_grid
-from sweep.models.catalog import default_registry, extended_registry
 from sweep.registry import Parameter, Registry
 
 if TYPE_CHECKING:

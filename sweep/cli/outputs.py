@@ -11,7 +11,7 @@ from sweep.cli.options import with_option
 @with_option
 def command(with_files: tuple[str, ...]) -> None:
     """List the outputs that a grid can ask for, with their units."""
-    from sweep.models.catalog import extended_registry
+    from sweep.catalog import extended_registry
     from sweep.views.tables import outputs_table
 
     click.echo(outputs_table(extended_registry(with_files)))

@@ -374,37 +374,7 @@ def credit_time_of_total(
     return stall_in_rounds(steps * chunk_size, credit_bytes, 2 * step_span_latency) if chip_count > 1 else 0.0
 
 
-# The collective and what its time is made of: the six parts sum to collective_latency.
-
-
-@quantity(unit="ns", moot=alone)
-def wire_time(chip_count: float, steps: float, chunk_size: float, link_bandwidth: float) -> float:
-    """Time of the collective for payload bytes at the full rate of the link."""
-    return steps * chunk_size / link_bandwidth if chip_count > 1 else 0.0
-
-
-@quantity(unit="ns", moot=alone)
-def header_time(chip_count: float, steps: float, chunk_time: float, wire_time: float) -> float:
-    """Time of the collective for everything else on the wire: headers, padding, gaps, coding."""
-    return max(steps * chunk_time - wire_time, 0.0) if chip_count > 1 else 0.0
-
-
-@quantity(unit="ns", moot=alone)
-def switch_time(chip_count: float, alpha_count: float, step_switching: float) -> float:
-    """Time of the collective in switches, without queueing."""
-    return alpha_count * step_switching if chip_count > 1 else 0.0
-
-
-@quantity(unit="ns", moot=alone)
-def queueing_time(chip_count: float, alpha_count: float, step_queueing: float) -> float:
-    """Time of the collective spent waiting at egress ports."""
-    return alpha_count * step_queueing if chip_count > 1 else 0.0
-
-
-@quantity(unit="ns", moot=alone)
-def pipeline_time(chip_count: float, alpha_count: float, base_latency: float, flight_time: float) -> float:
-    """Time of the collective in link pipelines and cables."""
-    return alpha_count * (base_latency + flight_time) if chip_count > 1 else 0.0
+# Time and bandwidth.
 
 
 @quantity(unit="ns", moot=alone)
@@ -413,35 +383,6 @@ def collective_latency(
 ) -> float:
     """Time of the collective, from its start on all chips to the end on all."""
     return alpha_count * alpha + steps * chunk_time + credit_time if chip_count > 1 else 0.0
-
-
-LIMITERS = ("none", "wire", "headers", "credits", "switch", "queueing", "latency")
-
-
-@quantity(categories=LIMITERS)
-def limiter(
-    wire_time: float,
-    header_time: float,
-    credit_time: float,
-    switch_time: float,
-    queueing_time: float,
-    pipeline_time: float,
-) -> str:
-    """What takes the largest part of the collective's time; none if it takes no time."""
-    largest = max(wire_time, header_time, credit_time, switch_time, queueing_time, pipeline_time)
-    if largest <= 0:
-        return "none"
-    if wire_time == largest:
-        return "wire"
-    if header_time == largest:
-        return "headers"
-    if credit_time == largest:
-        return "credits"
-    if switch_time == largest:
-        return "switch"
-    if queueing_time == largest:
-        return "queueing"
-    return "latency"
 
 
 def no_time(collective_latency: float) -> bool:

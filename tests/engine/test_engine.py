@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from sweep.axis import Axis
+from sweep.catalog import default_registry
 from sweep.engine.execute import blocks, execute
 from sweep.engine.graph import resolve
 from sweep.engine.loopnest import write_kernel
 from sweep.engine.plan import make_plan
 from sweep.engine.point import evaluate
 from sweep.errors import InputError
-from sweep.models.catalog import default_registry
 from sweep.registry import STATUS_CODE, Registry
 from tests.engine import toy
 
@@ -219,7 +219,7 @@ def test_each_quantity_stands_at_the_outermost_loop_where_its_inputs_are_known()
 
 def model(tmp_path, body, arguments="chip_count", declaration='@quantity(unit="1")', name="a"):
     """A registry with a user's file of one quantity."""
-    from sweep.models.catalog import extended_registry
+    from sweep.catalog import extended_registry
 
     path = tmp_path / "model.py"
     head = "import math\nfrom sweep import parameter, quantity\nWORDS = {}\n"

@@ -17,9 +17,9 @@ import pytest
 import yaml
 
 import sweep
+from sweep.catalog import default_registry
 from sweep.engine.graph import Graph, resolve
 from sweep.engine.point import evaluate
-from sweep.models.catalog import default_registry
 
 BARE = {"min_frame": 0, "line_gap": 0}
 
