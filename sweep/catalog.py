@@ -14,7 +14,7 @@ from types import ModuleType
 from sweep.errors import Fault, InputError
 from sweep.registry import Registry
 
-MODULES = ("packet", "link", "switch", "transfer", "collective", "breakdown", "frame_trace")
+MODULES = ("packet", "link", "switch", "transfer", "collective", "tree", "breakdown", "frame_trace")
 
 
 @cache

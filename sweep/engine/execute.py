@@ -29,8 +29,10 @@ Block = tuple[tuple[int, int], ...]
 
 BLOCK_POINTS = 2_000_000
 """Iterations of one block: long enough that starting it costs nothing, short enough to show progress."""
+COSTLY_BLOCK_POINTS = 512
+"""Iterations of one block of a nest with costly quantities, so that an interruption is answered soon."""
 SERIAL_BELOW = 100_000
-"""Nests with fewer iterations run on the calling thread alone."""
+"""Nests with fewer iterations run on the calling thread alone, if they are cheap."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,9 @@ class Execution:
 
         if call.dims:
             compile_nest(lambda: function(*(np.uint64(0) for _ in range(2 * len(sizes))), *arguments))
-        if threads == 1 or points < SERIAL_BELOW:
+        if call.is_costly:
+            block_points = min(block_points, COSTLY_BLOCK_POINTS)
+        if threads == 1 or (points < SERIAL_BELOW and not call.is_costly):
             for block in blocks(sizes, block_points):
                 run_block(block)
         else:

@@ -43,6 +43,7 @@ class NestCall:
     dims: tuple[str, ...]
     arguments: tuple[str, ...]
     writes_outputs: bool
+    is_costly: bool
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ class _NestWriter:
         return (*node.selectors, *node.inputs)
 
     def call(self) -> NestCall:
-        return NestCall(self.nest.name, self.nest.dims, self.arguments(), bool(self.nest.outputs))
+        is_costly = any(self.graph.nodes[name].quantity.costly for name in self.nest.nodes)
+        return NestCall(self.nest.name, self.nest.dims, self.arguments(), bool(self.nest.outputs), is_costly)
 
     def text(self) -> str:
         """The nest's function."""

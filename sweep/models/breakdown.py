@@ -11,15 +11,15 @@ from sweep.registry import quantity
 
 
 @quantity(unit="ns", moot=alone)
-def wire_time(chip_count: float, steps: float, chunk_size: float, link_bandwidth: float) -> float:
+def wire_time(chip_count: float, wire_steps: float, chunk_size: float, link_bandwidth: float) -> float:
     """Time of the collective for payload bytes at the full rate of the link."""
-    return steps * chunk_size / link_bandwidth if chip_count > 1 else 0.0
+    return wire_steps * chunk_size / link_bandwidth if chip_count > 1 else 0.0
 
 
 @quantity(unit="ns", moot=alone)
-def header_time(chip_count: float, steps: float, chunk_time: float, wire_time: float) -> float:
+def header_time(chip_count: float, wire_steps: float, chunk_time: float, wire_time: float) -> float:
     """Time of the collective for everything else on the wire: headers, padding, gaps, coding."""
-    return max(steps * chunk_time - wire_time, 0.0) if chip_count > 1 else 0.0
+    return max(wire_steps * chunk_time - wire_time, 0.0) if chip_count > 1 else 0.0
 
 
 @quantity(unit="ns", moot=alone)

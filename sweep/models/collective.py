@@ -4,6 +4,8 @@ In each of `steps` steps every chip sends one chunk of D/n bytes to one peer and
 
     T = steps (alpha + tm(chunk) + stall)
 
+Where alpha and tm(chunk) are not paid equally often, `alpha_count` and `wire_steps` count them (see also `tree`).
+
 - alpha, everything per message: link pipelines, flight, switches;
 - tm, the time of the chunk and its frames on the wire;
 - stall, the wait for credits.
@@ -48,7 +50,7 @@ collective = parameter(
     source="design note, CDMAOpType",
 )
 algorithm = parameter(
-    choices=("ring", "pairwise"),
+    choices=("ring", "pairwise", "tree"),
     default="ring",
     doc="Algorithm of the collective; a pair that does not exist is infeasible",
     source="design note, calc_cdma_collective_latency",
@@ -115,6 +117,12 @@ def chunk_of_any_size(message_size: float, chip_count: float) -> float:
 def chunk_frames(chunk_size: float, max_payload: float) -> float:
     """Frames of one chunk."""
     return frame_count(chunk_size, max_payload)
+
+
+@quantity("wire_steps", unit="1")
+def chunk_in_every_step(steps: float) -> float:
+    """How often the time of a chunk on the wire is paid: in every step."""
+    return steps
 
 
 # Time of a chunk on the wire.
@@ -361,17 +369,17 @@ def step_credit_stall_rounds(chunk_size: float, credit_bytes: float, step_span_l
 
 
 @quantity("credit_time", unit="ns", when={"credit_scope": "step"}, moot=alone)
-def credit_time_of_steps(chip_count: float, steps: float, step_credit_stall: float) -> float:
+def credit_time_of_steps(chip_count: float, wire_steps: float, step_credit_stall: float) -> float:
     """Time of the collective spent waiting for credits, step by step."""
-    return steps * step_credit_stall if chip_count > 1 else 0.0
+    return wire_steps * step_credit_stall if chip_count > 1 else 0.0
 
 
 @quantity("credit_time", when={"credit_scope": "total", "credit_model": "rounds"}, moot=alone)
 def credit_time_of_total(
-    chip_count: float, steps: float, chunk_size: float, credit_bytes: float, step_span_latency: float
+    chip_count: float, wire_steps: float, chunk_size: float, credit_bytes: float, step_span_latency: float
 ) -> float:
     """Time of the collective spent waiting for credits, its bytes taken as one message."""
-    return stall_in_rounds(steps * chunk_size, credit_bytes, 2 * step_span_latency) if chip_count > 1 else 0.0
+    return stall_in_rounds(wire_steps * chunk_size, credit_bytes, 2 * step_span_latency) if chip_count > 1 else 0.0
 
 
 # Time and bandwidth.
@@ -379,10 +387,10 @@ def credit_time_of_total(
 
 @quantity(unit="ns", moot=alone)
 def collective_latency(
-    chip_count: float, alpha_count: float, alpha: float, steps: float, chunk_time: float, credit_time: float
+    chip_count: float, alpha_count: float, alpha: float, wire_steps: float, chunk_time: float, credit_time: float
 ) -> float:
     """Time of the collective, from its start on all chips to the end on all."""
-    return alpha_count * alpha + steps * chunk_time + credit_time if chip_count > 1 else 0.0
+    return alpha_count * alpha + wire_steps * chunk_time + credit_time if chip_count > 1 else 0.0
 
 
 def no_time(collective_latency: float) -> bool:
