@@ -58,7 +58,7 @@ def run(
     if not isinstance(grid, Grid):
         grid = load_grid(grid)
     made = plan(grid)
-    values = execute(made, threads=threads, announce=announce, progress=progress)
+    values = execute(made, threads, grid.statuses, announce=announce, progress=progress)
     return to_dataset(grid, made, values)
 
 

@@ -30,6 +30,7 @@ class Preset:
 class Grid:
     """A checked grid: `axes` from outer to inner, `fixed` values of parameters that are not axes.
 
+    `statuses` names the outputs of which the status is wanted apart, by `<output>_status`.
     `places` says where each axis, value and output was written; `given_by` which preset (or the grid, '') gave each
     fixed value.
     """
@@ -37,6 +38,7 @@ class Grid:
     name: str
     title: str
     outputs: tuple[str, ...]
+    statuses: tuple[str, ...]
     axes: tuple[Axis, ...]
     fixed: Mapping[str, Any]
     presets: tuple[Preset, ...]
@@ -100,10 +102,20 @@ class _Reader:
                 self.fixed.pop(member, None)
         if self.faults:
             raise InputError(self.faults)
+        statuses = tuple(name.removesuffix("_status") for name in outputs if name not in self.registry.output_owner)
+        values = tuple(name for name in outputs if name in self.registry.output_owner)
         return Grid(
-            self.name, title, outputs, tuple(axes), self.fixed, tuple(self.presets), self.places, self.given_by,
-            self.registry,
-        )  # fmt: skip
+            name=self.name,
+            title=title,
+            outputs=values,
+            statuses=statuses,
+            axes=tuple(axes),
+            fixed=self.fixed,
+            presets=tuple(self.presets),
+            places=self.places,
+            given_by=self.given_by,
+            registry=self.registry,
+        )
 
     def fault(self, item: Located, what: str) -> None:
         self.faults.append(Fault(item.where, what))
@@ -135,18 +147,28 @@ class _Reader:
             self.fault(item or root, "a grid names its outputs in a list, such as outputs: [collective_latency]")
             return ()
         names: list[str] = []
-        known = self.registry.output_owner
         for element in item.value:
             name = element.value if isinstance(element.value, str) else str(getattr(element.value, "text", ""))
-            if name in names:
-                self.fault(element, f"the output {name!r} stands here twice")
-            elif name in self.registry.parameters:
-                self.fault(element, f"{name!r} is a parameter, not an output")
-            elif name not in known:
-                self.fault(element, f"there is no output {name!r}{nearest(name, known)} (sweep outputs lists them)")
+            self.check_output(name, element, names)
             names.append(name)
             self.places[name] = element.where
         return tuple(names)
+
+    def check_output(self, name: str, item: Located, earlier: list[str]) -> None:
+        """A name is an output, or `<output>_status` for one of the outputs named before it."""
+        known = self.registry.output_owner
+        base = name.removesuffix("_status")
+        if name in earlier:
+            self.fault(item, f"the output {name!r} stands here twice")
+        elif name in self.registry.parameters:
+            self.fault(item, f"{name!r} is a parameter, not an output")
+        elif name == "status":
+            self.fault(item, "status is always there; it need not be asked for")
+        elif name != base and base in known and name not in known:
+            if base not in earlier:
+                self.fault(item, f"{name!r} needs {base!r} among the outputs before it")
+        elif name not in known:
+            self.fault(item, f"there is no output {name!r}{nearest(name, known)} (sweep outputs lists them)")
 
     def parameter(self, name: str, item: Located) -> Parameter | None:
         known = self.registry.parameters

@@ -96,7 +96,7 @@ def record(grid: Grid, plan: Plan, kernel: str) -> dict[str, Any]:
         for axis in grid.axes
     }
     return {
-        "outputs": list(grid.outputs),
+        "outputs": [*grid.outputs, *(f"{name}_status" for name in grid.statuses)],
         "axes": axes,
         "fixed": fixed,
         "presets": {preset.name: preset.digest for preset in grid.presets},

@@ -71,6 +71,15 @@ def test_open_result_reads_flags_as_labels(result):
         assert dataset.status.sel(chip_count=8, message_size=2**20, packet_format="standard").item() == "ok"
 
 
+def test_the_status_of_one_output_is_there_for_who_asks(grid, cli):
+    grid.write_text(GRID.replace("limiter,", "limiter, bus_bandwidth_status,"))
+    assert cli("run", "small.yaml")[0] == 0
+    with sweep.open_result("results/small.nc") as dataset:
+        assert dataset.bus_bandwidth_status.dims == dataset.bus_bandwidth.dims
+        point = dataset.sel(packet_format="afh_lite", chip_count=8, message_size=0)
+        assert (point.bus_bandwidth_status.item(), point.status.item()) == ("ok", "undefined")
+
+
 def test_the_same_grid_gives_the_same_bytes(grid, cli):
     assert cli("run", "small.yaml", "-o", "a.nc")[0] == 0
     assert cli("run", "small.yaml", "-o", "b.nc", "--threads", "1")[0] == 0

@@ -122,6 +122,8 @@ def test_a_dict_is_a_grid_too():
         ("outputs: !!python/object/apply:os.system [ls]\n", ["grid.yaml:1:10: the tag"]),
         ("title: x\n", ["grid.yaml:1:1: a grid names its outputs"]),
         ("outputs: [latencyy]\n", ["grid.yaml:1:11: there is no output 'latencyy'"]),
+        ("outputs: [alpha_status, alpha]\n", ["1:11: 'alpha_status' needs 'alpha' among the outputs before it"]),
+        ("outputs: [alpha, status]\n", ["1:18: status is always there"]),
         ("outputs: [chip_count]\n", ["grid.yaml:1:11: 'chip_count' is a parameter"]),
         ("outputs: [steps]\naxis: {}\n", ["grid.yaml:2:7: 'axis' is not a key of a grid; .* did you mean 'axes'"]),
         ("outputs: [steps]\naxes: {chip_cuont: [2]}\n", ["grid.yaml:2:20: there is no parameter .*'chip_count'"]),
