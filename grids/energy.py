@@ -6,6 +6,6 @@ wire_energy = parameter(unit="pJ/b", default=5.0, minimum=0.0, doc="Energy to mo
 
 
 @quantity(unit="uJ")
-def collective_energy(chip_count, steps, chunk_time, link_bandwidth, wire_energy):
+def collective_energy(chip_count, wire_steps, chunk_time, link_bandwidth, wire_energy):
     """Energy that all chips spend on the wire in one collective."""
-    return chip_count * steps * chunk_time * link_bandwidth * 8 * wire_energy * 1e-6
+    return chip_count * wire_steps * chunk_time * link_bandwidth * 8 * wire_energy * 1e-6

@@ -252,6 +252,16 @@ def _attach(function: Callable[..., Any], declaration: _Declaration) -> None:
     function.__dict__["sweep_declaration"] = declaration
 
 
+RESERVED = {"status", "label", "select", "scalar", "nest", "np", "math", "numba", "float", "range", "max", "min", "abs"}
+
+
+def check_name(name: str, where: str) -> None:
+    """Raise InputError for a name that means something else in grids, results or kernels."""
+    affixes = name.endswith(("_", "_status")) or name.startswith(("i_", "q_", "c_", "start_", "stop_", "kept_", "out_"))
+    if name in RESERVED or affixes or name.startswith("status_"):
+        raise InputError([Fault(where, f"the name {name!r} is reserved; call it something else")])
+
+
 class Registry:
     """All parameters and quantities of some modules, by name."""
 
@@ -285,6 +295,7 @@ class Registry:
                 self._add_declaration(declaration, where)
 
     def _add_parameter(self, new: Parameter, where: str) -> None:
+        check_name(new.name, where)
         if new.name in self.output_owner or self.parameters.get(new.name, new) != new:
             raise InputError([Fault(where, f"the name {new.name!r} is taken by another parameter or quantity")])
         self.parameters[new.name] = new
@@ -295,6 +306,7 @@ class Registry:
             if new.outputs is None:
                 raise InputError([Fault(where, f"{new.name}: the first declaration must state a unit or categories")])
             for output in new.outputs:
+                check_name(output, where)
                 if output in self:
                     raise InputError([Fault(where, f"the name {output!r} is taken by another parameter or quantity")])
             self.quantities[new.name] = Quantity(new.name, new.kind, new.outputs, (new.variant,), new.costly, new.dims)
@@ -307,14 +319,33 @@ class Registry:
         self.quantities[new.name] = replace(known, variants=(*known.variants, new.variant))
 
     def check(self) -> None:
-        """Raise InputError, naming each argument and choice that refers to nothing."""
+        """Raise InputError, naming each argument, choice and label that refers to nothing."""
         faults = []
         for node in self.quantities.values():
             for variant in node.variants:
-                for name in (*variant.inputs, *variant.when):
+                code = variant.function.__code__
+                where = f"{code.co_filename}:{code.co_firstlineno}"
+                for name in variant.inputs:
                     if name not in self and name not in node.dims:
-                        where = f"{variant.function.__code__.co_filename}:{variant.function.__code__.co_firstlineno}"
                         hint = nearest(name, self.names())
                         faults.append(Fault(where, f"{node.name} needs {name!r}, which does not exist{hint}"))
+                faults += [Fault(where, f"{node.name}: {what}") for what in self.faults_of_choices(variant)]
         if faults:
             raise InputError(faults)
+
+    def faults_of_choices(self, variant: Variant) -> Iterator[str]:
+        """What is wrong with the choices under which a variant is the one."""
+        for key, labels in variant.when.items():
+            parameter = self.parameters.get(key)
+            if parameter is None:
+                yield f"when: {key!r} is not a parameter{nearest(key, self.parameters)}"
+            elif labels is None:
+                if parameter.default is not None:
+                    yield f"when: {key!r} always has a value"
+            elif not parameter.is_choice:
+                yield f"when: {key!r} is not a choice"
+            elif parameter.table is None:
+                for label in labels:
+                    if label not in parameter.choices:
+                        known = ", ".join(parameter.choices)
+                        yield f"when: {key} is one of {known}, not {label!r}{nearest(label, parameter.choices)}"

@@ -4,12 +4,12 @@ A quantity's source is taken as it stands, without decorators, annotations and d
 other functions are copied too, constants become constants of the file. A few things change on the way:
 
 - labels become codes: `if forwarding == "cut_through"` compares with the position of the label;
-- `math.ceil` and `math.floor` become those of NumPy, which stay in floating point (numba's give integers that wrap,
-  and cannot be vectorised);
-- a scalar quantity returns `float(...)`, so that no integer enters the graph;
+- `math.ceil` and `math.floor` become those of NumPy, which stay in floating point;
+- whole numbers become floats everywhere but in `range`, and a scalar quantity returns `float(...)`: machine integers
+  would wrap;
 - `a if c else b` becomes `select(c, a, b)`, and `and`, `or` between comparisons become `&`, `|`: both sides are
-  evaluated, nothing branches, and loops can be vectorised. Without JIT they stay, and functions of NumPy stand for
-  those of `math`, so that overflow gives inf as in compiled code, not an exception.
+  evaluated, nothing branches, and loops can be vectorised. Not so in kernels, and not without JIT: there, functions
+  of NumPy stand for those of `math`, so that overflow gives inf as in compiled code, not an exception.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ FLOAT_VERSIONS = {"ceil": "np.ceil", "floor": "np.floor", "trunc": "np.trunc"}
 
 def constant(value: Any) -> str:
     """A number as it is written in a kernel file."""
+    value = value.item() if isinstance(value, np.generic) else value
     return f"np.{value}" if isinstance(value, float) and not math.isfinite(value) else repr(value)
 
 
@@ -43,38 +44,39 @@ class Embedder:
         self.branchless = branchless
         self.functions: list[str] = []
         self.constants: dict[str, str] = {}
-        self._names: dict[Callable[..., Any], str] = {}
+        self._names: dict[tuple[Callable[..., Any], str], str] = {}
         self._taken: set[str] = set()
 
     def add(self, function: Callable[..., Any], returns: str, categories: tuple[str, ...] = ()) -> str:
         """Copy a function and all that it reaches; the name under which the file has it.
 
-        `returns` is 'float' for a scalar quantity, 'code' for a categorical one, 'any' to leave its value as it is.
+        `returns` is 'float' for a scalar quantity, 'code' for a categorical one, 'flag' for a predicate, 'any' for a
+        helper, and 'kernel' for a kernel and its helpers, which are copied as they stand.
         """
-        if function not in self._names:
-            name = self._unique(function.__name__, function)
-            self._names[function] = name
-            source = _definition(function)
-            tree = _Rewriter(self, function, returns, categories).visit(source)
+        key = (function, returns)
+        if key not in self._names:
+            name = self._unique(function)
+            self._names[key] = name
+            tree = _Rewriter(self, function, returns, categories).visit(_definition(function))
             tree.name = name
             self.functions.append("@scalar\n" + ast.unparse(ast.fix_missing_locations(tree)))
-        return self._names[function]
+        return self._names[key]
 
-    def add_constant(self, name: str, value: Any) -> str:
+    def add_constant(self, name: str, value: Any, as_float: bool) -> str:
         """Copy a number; the name under which the file has it."""
-        text = constant(value)
-        unique = name if self.constants.get(name, text) == text else f"{name}_{len(self.constants)}"
+        text = constant(float(value) if as_float and not isinstance(value, (bool, np.bool_)) else value)
+        unique = f"c_{name}"
+        while self.constants.get(unique, text) != text:
+            unique += "_"
         self.constants[unique] = text
-        self._taken.add(unique)
         return unique
 
-    def _unique(self, name: str, function: Callable[..., Any]) -> str:
-        name = "q_" + name.strip("_").replace("<", "").replace(">", "")
-        if name in self._taken:
+    def _unique(self, function: Callable[..., Any]) -> str:
+        name = f"q_{function.__name__.strip('_')}"
+        if name in self._names.values():
             name = f"{name}_{function.__module__.rpartition('.')[2]}"
-        while name in self._taken:
+        while name in self._names.values():
             name += "_"
-        self._taken.add(name)
         return name
 
 
@@ -84,14 +86,19 @@ def reject(function: Callable[..., Any], line: int, what: str) -> InputError:
     return InputError([Fault(f"{code.co_filename}:{code.co_firstlineno + line - 1}", f"{function.__name__}: {what}")])
 
 
-@functools.cache
 def _definitions(filename: str) -> dict[int, str]:
     """Sources of all functions of a file, by the line on which each begins, decorators included.
 
     One parse per file: `inspect.getsource` would read each function token by token, on every start.
     """
-    lines = linecache.getlines(filename)
-    nodes = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.FunctionDef)]
+    linecache.checkcache(filename)
+    return _parsed("".join(linecache.getlines(filename)))
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(text: str) -> dict[int, str]:
+    lines = text.splitlines(keepends=True)
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     starts = [min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) for node in nodes]
     return {
         start: textwrap.dedent("".join(lines[start - 1 : node.end_lineno]))
@@ -108,6 +115,26 @@ def source_of(function: Callable[..., Any]) -> str:
     return source
 
 
+def reached_source(function: Callable[..., Any]) -> str:
+    """Sources of a function and of all that it reaches by name, values of constants included; for digests."""
+    texts: dict[Callable[..., Any], str] = {}
+    constants: list[str] = []
+
+    def reach(current: Callable[..., Any]) -> None:
+        if current in texts:
+            return
+        texts[current] = source_of(current)
+        scope = inspect.getclosurevars(current)
+        for name, value in sorted({**scope.globals, **scope.nonlocals}.items()):
+            if inspect.isfunction(value):
+                reach(value)
+            elif not inspect.ismodule(value):
+                constants.append(f"{name} = {value!r}")
+
+    reach(function)
+    return "\n".join([*texts.values(), *constants])
+
+
 def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
     """The syntax tree of a function without decorators, annotations and docstring."""
     definition = ast.parse(source_of(function)).body[0]
@@ -121,6 +148,13 @@ def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
     for argument in definition.args.args:
         argument.annotation = None
     return definition
+
+
+def _whole(node: ast.expr) -> ast.expr:
+    """A whole number as an argument of range or an index."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, float):
+        return ast.Constant(int(node.value))
+    return ast.Call(ast.Name("int", ast.Load()), [node], [])
 
 
 def _is_comparison(node: ast.expr) -> bool:
@@ -148,6 +182,48 @@ class _Rewriter(ast.NodeTransformer):
     def reject(self, node: ast.expr | ast.stmt, what: str) -> InputError:
         return reject(self.function, node.lineno, what)
 
+    @property
+    def branchless(self) -> bool:
+        """Whether both sides of every choice may be evaluated: not in kernels, where one side may be out of bounds."""
+        return self.embedder.branchless and self.returns != "kernel"
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Name) and node.func.id in ("range", "int", "len"):
+            return node if self.returns == "kernel" else self.visit_integers(node)
+        self.generic_visit(node)
+        return node
+
+    def visit_integers(self, node: ast.Call) -> ast.expr:
+        """`range` is left with whole numbers; `int` and `len` give whole numbers as floats, which cannot wrap."""
+        if isinstance(node.func, ast.Name) and node.func.id == "range":
+            node.args = [_whole(self.visit(argument)) for argument in node.args]
+            return node
+        if isinstance(node.func, ast.Name) and node.func.id == "int" and len(node.args) == 1:
+            return ast.Call(ast.parse("np.trunc", mode="eval").body, [self.visit(node.args[0])], [])
+        raise self.reject(node, "len is for kernels; a scalar quantity has numbers only")
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt] | ast.For:
+        """In a scalar quantity the loop variable is a float, so that what is calculated with it cannot wrap."""
+        self.generic_visit(node)
+        if self.returns != "kernel" and isinstance(node.target, ast.Name):
+            name = node.target.id
+            node.target = ast.Name(f"{name}_whole", ast.Store())
+            as_float = ast.parse(f"{name} = float({name}_whole)").body[0]
+            node.body = [as_float, *node.body]
+        return node
+
+    def visit_Import(self, node: ast.Import) -> ast.stmt:
+        raise self.reject(node, "an import stands at the top of the file, not in a formula")
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt:
+        raise self.reject(node, "an import stands at the top of the file, not in a formula")
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        if self.returns != "kernel" and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
+            node.slice = _whole(node.slice)
+        return node
+
     def visit_Return(self, node: ast.Return) -> ast.Return:
         self.generic_visit(node)
         if self.returns == "float" and node.value is not None:
@@ -156,7 +232,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        branchless = self.embedder.branchless and all(map(_is_comparison, node.values))
+        branchless = self.branchless and all(map(_is_comparison, node.values))
         self.generic_visit(node)
         if not branchless:
             return node
@@ -168,7 +244,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)
-        if not self.embedder.branchless:
+        if not self.branchless:
             return node
         return ast.Call(ast.Name("select", ast.Load()), [node.test, node.body, node.orelse], [])
 
@@ -189,6 +265,8 @@ class _Rewriter(ast.NodeTransformer):
             if not self.categories:
                 raise self.reject(node, f"the text {node.value!r} can only be compared with a choice or a label")
             return _Labels(self, self.categories).visit_Constant(node)
+        if type(node.value) is int and self.returns != "kernel":
+            return ast.Constant(float(node.value))
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -211,9 +289,13 @@ class _Rewriter(ast.NodeTransformer):
     def value(self, node: ast.expr, name: str, value: Any) -> ast.expr:
         """The expression that stands for a value from outside the function."""
         if isinstance(value, (bool, int, float, np.floating, np.integer)):
-            return ast.Name(self.embedder.add_constant(name, value), ast.Load())
+            return ast.Name(self.embedder.add_constant(name, value, self.returns != "kernel"), ast.Load())
         if inspect.isfunction(value) and value.__module__.partition(".")[0] != "numpy":
-            return ast.Name(self.embedder.add(value, "any"), ast.Load())
+            kind = "kernel" if self.returns == "kernel" else "any"
+            declaration = getattr(value, "sweep_declaration", None)
+            outputs = declaration.outputs if declaration is not None else None
+            categories = next(iter(outputs.values())).categories if outputs else ()
+            return ast.Name(self.embedder.add(value, "code" if categories else kind, categories), ast.Load())
         if getattr(math, name, None) is value:
             plain = f"math.{name}" if self.embedder.branchless or not hasattr(np, name) else f"np.{name}"
             return ast.parse(FLOAT_VERSIONS.get(name, plain), mode="eval").body

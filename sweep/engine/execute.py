@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sweep.engine.kernelcache import load_kernel, wide_vectors
+from sweep.engine.kernelcache import forget_kernel, load_kernel, wide_vectors
 from sweep.engine.loopnest import KernelSource, NestCall, write_kernel
 from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan
@@ -107,7 +108,12 @@ class Execution:
         for index in product(*(range(plan.axes[dim].size) for dim in dims)):
             position = dict(zip(dims, index, strict=True))
             arguments = [self.prepared_argument(x, position) for x in branch.variant.inputs]
-            results.append(np.asarray(branch.variant.function(*arguments), np.float64))
+            try:
+                results.append(np.asarray(branch.variant.function(*arguments), np.float64))
+            except Exception as error:
+                code = branch.variant.function.__code__
+                where = f"{code.co_filename}:{code.co_firstlineno}"
+                raise InputError([Fault(where, f"{name}: {type(error).__name__}: {error}")]) from error
         shape = tuple(plan.axes[dim].size for dim in dims)
         return np.stack(results).reshape(shape + results[0].shape)
 
@@ -154,8 +160,7 @@ class Execution:
                 function(*(np.uint64(bound) for pair in block for bound in pair), *arguments)
             progress(math.prod(stop - start for start, stop in block))
 
-        if call.dims:
-            compile_nest(lambda: function(*(np.uint64(0) for _ in range(2 * len(sizes))), *arguments))
+        self.compile_nest(lambda: function(*(np.uint64(0) for _ in range(2 * len(sizes))), *arguments))
         if call.is_costly:
             block_points = min(block_points, COSTLY_BLOCK_POINTS)
         if threads == 1 or (points < SERIAL_BELOW and not call.is_costly):
@@ -163,6 +168,23 @@ class Execution:
                 run_block(block)
         else:
             run_on_threads(run_block, blocks(sizes, min(block_points, -(-points // (4 * threads)))), threads)
+
+    def compile_nest(self, run_empty_block: Callable[[], object]) -> None:
+        """Compile a nest by running a block without points. Raises InputError for a formula that numba refuses."""
+        from numba.core.errors import NumbaError
+
+        try:
+            with wide_vectors():
+                run_empty_block()
+        except NumbaError as error:
+            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+            source = next((f" ({line})" for line in lines if line.startswith("def q_")), "")
+            what = f"a formula cannot be compiled{source}: {lines[1] if lines[1:] else lines[0]}"
+            raise InputError([Fault("model", what)]) from None
+        except (pickle.UnpicklingError, EOFError, OSError):  # the cache is damaged, or there is no room for it
+            forget_kernel(self.module)
+            with wide_vectors():
+                run_empty_block()
 
     def values(self, status_of: tuple[str, ...] = ()) -> Values:
         """The result after a run: outputs, and the worst status over all of them."""
@@ -177,20 +199,6 @@ class Execution:
         outputs = {name: self.arrays[f"out_{name}"] for name in plan.graph.outputs}
         statuses = {name: self.arrays[f"out_status_{name}"] for name in status_of}
         return Values(outputs, status, statuses, self.source.text)
-
-
-def compile_nest(run_empty_block: Callable[[], object]) -> None:
-    """Compile a nest by running a block without points. Raises InputError for a formula that numba cannot compile."""
-    from numba.core.errors import NumbaError
-
-    try:
-        with wide_vectors():
-            run_empty_block()
-    except NumbaError as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        source = next((line for line in lines if line.startswith("def q_")), "")
-        what = f"a formula cannot be compiled{f' ({source})' if source else ''}: {lines[1] if lines[1:] else lines[0]}"
-        raise InputError([Fault("model", what)]) from None
 
 
 def blocks(sizes: Sequence[int], points: int) -> Iterator[Block]:

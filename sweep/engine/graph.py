@@ -176,7 +176,7 @@ class _Resolver:
     def matters(self, quantity: Quantity, key: str, possible: Mapping[str, Sequence[str | bool]]) -> bool:
         """Whether another label of a choice would select another variant, the other choices being what they are."""
         parameter = self.registry.parameters[key]
-        if self.is_axis_of_labels(key) or not parameter.is_choice:
+        if not parameter.is_choice or len(possible[key]) > 1:
             alternatives: Sequence[str | bool] = possible[key]
         else:
             alternatives = self.registry.labels(parameter, self.fixed)

@@ -102,7 +102,7 @@ class _NestWriter:
         lines.append(self.indent(0, f"# {' x '.join(self.nest.dims) or 'one point'}"))
         for name in self.fixed_choices:
             code = self.graph.labels[name].index(self.plan.fixed[name])
-            lines.append(self.indent(0, f"{name} = {code}  # {self.plan.fixed[name]}"))
+            lines.append(self.indent(0, f"{name} = {code}  # {self.plan.fixed[name]!r}"))
         for depth in range(len(self.nest.dims) + 1):
             if depth:
                 dim = self.nest.dims[depth - 1]
@@ -216,18 +216,19 @@ class _NestWriter:
         variant, name = branch.variant, node.quantity.name
         outputs = ", ".join(node.quantity.outputs)
         categories = next(iter(node.quantity.outputs.values())).categories
-        returns = "any" if node.quantity.kind == "kernel" else "code" if categories else "float"
+        returns = "kernel" if node.quantity.kind == "kernel" else "code" if categories else "float"
         function = self.embedder.add(variant.function, returns, categories)
         call = f"{function}({', '.join(variant.inputs)})"
-        sources = self.sources_of(variant.inputs)
+        predicates = [name for fails in variant.fails.values() for name in argument_names(fails)]
+        sources = self.sources_of((*variant.inputs, *predicates))
         status = f"status_{name}"
         if variant.moot is not None and sources:
-            predicate = f"{self.embedder.add(variant.moot, 'any')}({', '.join(argument_names(variant.moot))})"
+            predicate = f"{self.embedder.add(variant.moot, 'flag')}({', '.join(argument_names(variant.moot))})"
             yield f"{status} = {self.select(predicate, '0', worst(sources))}"
         elif name in self.graph.sources[name]:
             yield f"{status} = {worst(sources)}"
         for label, fails in variant.fails.items():
-            test = f"{self.embedder.add(fails, 'any')}({', '.join(argument_names(fails))})"
+            test = f"{self.embedder.add(fails, 'flag')}({', '.join(argument_names(fails))})"
             failed = f"({status} == 0) & {test}" if self.embedder.branchless else f"{status} == 0 and {test}"
             yield f"{status} = {self.select(failed, str(STATUS_CODE[label]), status)}  # {label}"
         if node.quantity.kind == "kernel" and self.graph.sources[name]:
@@ -260,6 +261,9 @@ class _NestWriter:
             target = f"out_{name}[{self.place(name)}]"
             if description.dims:
                 yield f"{target} = {name}"
+                if status != "0":
+                    yield f"if {status} != 0:"
+                    yield f"    {target} = {self.missing(status, description.unstable)}"
                 checks.setdefault(status, []).append(f"np.abs({name}).sum()")
             elif description.categories:
                 yield f"{target} = {self.select(f'{status} == 0', name, '0')}"

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from sweep.engine.graph import Branch, Graph, Node, resolve
-from sweep.registry import STATUS_CODE, Registry, argument_names
+from sweep.errors import Fault, InputError, nearest
+from sweep.registry import STATUS_CODE, STATUSES, Registry, argument_names
 
 
 def evaluate(graph: Graph, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -52,14 +53,15 @@ def _argument(name: str, values: Mapping[str, Any]) -> Any:
 
 def _status(graph: Graph, branch: Branch, values: Mapping[str, Any], statuses: Mapping[str, str]) -> str:
     variant = branch.variant
-    if variant.moot and variant.moot(*(values[name] for name in argument_names(variant.moot))):
-        return "ok"
-    owners = [graph.owner.get(name, name) for name in variant.inputs]
+    predicates = [name for fails in variant.fails.values() for name in argument_names(fails)]
+    owners = [graph.owner.get(name, name) for name in (*variant.inputs, *predicates)]
     worst = max([STATUS_CODE[statuses.get(owner, "ok")] for owner in owners], default=0)
+    if variant.moot and variant.moot(*(_argument(name, values) for name in argument_names(variant.moot))):
+        worst = 0
     for status, predicate in variant.fails.items():
         if worst == 0 and predicate(*(_argument(name, values) for name in argument_names(predicate))):
             return status
-    return next(label for label, code in STATUS_CODE.items() if code == worst)
+    return STATUSES[worst]
 
 
 def _failed(graph: Graph, name: str, status: str) -> Any:
@@ -67,6 +69,24 @@ def _failed(graph: Graph, name: str, status: str) -> Any:
     if categories:
         return categories[0]
     return graph.output(name).unstable if status == "unstable" else math.nan
+
+
+def check_given(registry: Registry, given: Mapping[str, Any]) -> None:
+    """Raise InputError for a name that is no parameter, and for a value that its parameter does not allow."""
+    faults = []
+    for name, value in given.items():
+        parameter = registry.parameters.get(name)
+        if parameter is None:
+            faults.append(Fault(name, f"is not a parameter{nearest(name, registry.parameters)}"))
+        elif parameter.is_choice:
+            labels = registry.labels(parameter, given)
+            if value not in labels:
+                hint = nearest(str(value), labels)
+                faults.append(Fault(name, f"is one of {', '.join(labels)}, not {value!r}{hint}"))
+        elif not parameter.is_table and (isinstance(value, (str, bool)) or not parameter.allows(float(value))):
+            faults.append(Fault(name, f"takes a number {parameter.bounds} in {parameter.unit}, not {value!r}"))
+    if faults:
+        raise InputError(faults)
 
 
 class Quantities:
@@ -83,6 +103,7 @@ class Quantities:
             raise AttributeError(f"no quantity is called {name!r}")
 
         def call(**given: Any) -> Any:
+            check_given(self._registry, given)
             graph = resolve(self._registry, [name], given, {})
             values, _ = evaluate(graph, given)
             return values[name]

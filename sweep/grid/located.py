@@ -72,6 +72,8 @@ class _Walk:
         if isinstance(node, yaml.SequenceNode) and node.tag == "tag:yaml.org,2002:seq":
             return Located([self.located(item, inside) for item in node.value], where)
         if isinstance(node, yaml.ScalarNode) and node.tag in _PLAIN_TAGS:
+            if any(ord(sign) < 32 and sign not in "\n\t" for sign in node.value):
+                raise InputError([Fault(where, "the text has a control character")])
             return Located(node.value if node.style else plain(node.value), where)
         raise InputError([Fault(where, f"the tag {node.tag} is not used here")])
 
@@ -82,6 +84,8 @@ class _Walk:
             where = f"{self.name}:{mark.line + 1}:{mark.column + 1}"
             if not isinstance(key_node, yaml.ScalarNode):
                 raise InputError([Fault(where, "a key must be a word")])
+            if not key_node.value.isprintable():
+                raise InputError([Fault(where, "a key must be one line of printable signs")])
             if key_node.value in result:
                 raise InputError([Fault(where, f"the key {key_node.value!r} stands here twice")])
             result[key_node.value] = self.located(value_node, parents)

@@ -12,7 +12,7 @@ from sweep.axis import Axis
 from sweep.errors import Fault, InputError, nearest
 from sweep.grid.located import Located, Number, from_python, read_yaml
 from sweep.grid.values import RejectedError, read_axis, read_table, read_value
-from sweep.registry import Parameter, Registry
+from sweep.registry import RESERVED, Parameter, Registry
 
 KEYS = ("title", "presets", "outputs", "axes", "zip", "fixed")
 PRESETS = Path(__file__).parent.parent / "presets"
@@ -212,7 +212,8 @@ class _Reader:
             if not isinstance(item.value, dict) or not item.value:
                 self.fault(item, f"zip {dim} is a mapping of parameters to lists of one length")
                 continue
-            if dim in self.registry or not dim.isidentifier():
+            taken = dim in self.registry or dim in RESERVED or dim in self.extra_dims()
+            if taken or not dim.isidentifier():
                 self.fault(item, f"the dimension {dim!r} needs a name of its own, made of letters, digits and _")
             self.places[dim] = item.where
             members: dict[str, Any] = {}
@@ -234,6 +235,12 @@ class _Reader:
                 self.fault(item, f"zip {dim} has lists of different lengths: {lengths}")
             elif members:
                 yield Axis(dim, members, labels)
+            else:
+                self.fault(item, f"zip {dim} has no parameter")
+
+    def extra_dims(self) -> set[str]:
+        """Dimensions that kernels bring along."""
+        return {dim for node in self.registry.quantities.values() for dim in node.dims}
 
     def zip_labels(self, item: Located) -> tuple[str, ...]:
         """Names of the positions of a zipped dimension, all different."""

@@ -19,6 +19,7 @@ from sweep.grid.located import Located, Number
 from sweep.grid.units import exact
 from sweep.registry import Parameter
 
+MAX_NUMBER = 10**300
 MAX_POINTS = 1_000_000
 """Points of one axis."""
 
@@ -29,6 +30,13 @@ class RejectedError(Exception):
     def __init__(self, *faults: Fault) -> None:
         self.faults = faults
         super().__init__("; ".join(map(str, faults)))
+
+
+def text_of(item: Located) -> str:
+    """The text of a scalar. Raises RejectedError for a list or a mapping."""
+    if isinstance(item.value, (dict, list)):
+        raise RejectedError(Fault(item.where, "one value is wanted here"))
+    return item.value.text if isinstance(item.value, Number) else str(item.value)
 
 
 def read_number(item: Located, parameter: Parameter) -> Fraction:
@@ -43,6 +51,8 @@ def read_number(item: Located, parameter: Parameter) -> Fraction:
         number = exact(value.text if isinstance(value, Number) else value, parameter.unit)
     except ValueError as error:
         raise RejectedError(Fault(item.where, f"{parameter.name}: {error}")) from None
+    if abs(number) > MAX_NUMBER:
+        raise RejectedError(Fault(item.where, f"{parameter.name}: the number is too large"))
     check_number(number, item.where, parameter)
     return number
 
@@ -94,7 +104,7 @@ def read_table(item: Located, parameter: Parameter) -> dict[str, dict[str, Any]]
                 table[label][column] = None
                 continue
             try:
-                number = exact(cell.value.text if isinstance(cell.value, Number) else str(cell.value), parameter.unit)
+                number = exact(text_of(cell), parameter.unit)
             except ValueError as error:
                 raise RejectedError(Fault(cell.where, f"{column}: {error}")) from None
             if number < 0 or number.denominator != 1:
@@ -131,6 +141,7 @@ def read_list(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDA
     if not item.value:
         raise RejectedError(Fault(item.where, f"{parameter.name} has no values"))
     values: list[Any] = []
+    seen: set[Any] = set()
     faults: list[Fault] = []
     for element in item.value:
         try:
@@ -138,9 +149,10 @@ def read_list(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDA
         except RejectedError as rejected:
             faults += rejected.faults
             continue
-        if value in values:
+        if value in seen:
             shown = value if isinstance(value, str) else f"{value:.17g}"
             faults.append(Fault(element.where, f"{parameter.name} has {shown} twice"))
+        seen.add(value)
         values.append(value)
     if faults:
         raise RejectedError(*faults)
@@ -218,7 +230,7 @@ def whole_range(arguments: Located, parameter: Parameter) -> list[Fraction]:
     if len(arguments.value) == 3:
         item = arguments.value[2]
         try:
-            step = exact(item.value.text if isinstance(item.value, Number) else str(item.value), parameter.unit)
+            step = exact(text_of(item), parameter.unit)
         except ValueError as error:
             raise RejectedError(Fault(item.where, f"range: {error}")) from None
     if step <= 0 or last < first or (last - first) % step:

@@ -17,15 +17,26 @@ def wire_time(chip_count: float, wire_steps: float, chunk_size: float, link_band
 
 
 @quantity(unit="ns", moot=alone)
-def header_time(chip_count: float, wire_steps: float, chunk_time: float, wire_time: float) -> float:
+def header_time(
+    chip_count: float, wire_steps: float, chunk_time: float, path_rate: float, wire_rate: float, wire_time: float
+) -> float:
     """Time of the collective for everything else on the wire: headers, padding, gaps, coding."""
-    return max(wire_steps * chunk_time - wire_time, 0.0) if chip_count > 1 else 0.0
+    return max(wire_steps * chunk_time * (path_rate / wire_rate) - wire_time, 0.0) if chip_count > 1 else 0.0
 
 
 @quantity(unit="ns", moot=alone)
-def switch_time(chip_count: float, alpha_count: float, step_switching: float) -> float:
-    """Time of the collective in switches, without queueing."""
-    return alpha_count * step_switching if chip_count > 1 else 0.0
+def switch_time(
+    chip_count: float,
+    alpha_count: float,
+    step_switching: float,
+    wire_steps: float,
+    chunk_time: float,
+    path_rate: float,
+    wire_rate: float,
+) -> float:
+    """Time of the collective in switches, without queueing; with what ports slower than the link add to the wire."""
+    slower_port = wire_steps * chunk_time * (1 - path_rate / wire_rate)
+    return alpha_count * step_switching + slower_port if chip_count > 1 else 0.0
 
 
 @quantity(unit="ns", moot=alone)

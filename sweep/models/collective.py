@@ -182,9 +182,9 @@ def chunk_awaited_store_and_forward(
 
 
 @quantity(unit="ns")
-def chunk_first_hop_wait(chunk_awaited_bytes: float, link_bandwidth: float) -> float:
+def chunk_first_hop_wait(chunk_awaited_bytes: float, wire_rate: float) -> float:
     """Wait of the first switch in a step, which receives at the rate of the link."""
-    return chunk_awaited_bytes / link_bandwidth
+    return chunk_awaited_bytes / wire_rate
 
 
 @quantity(unit="ns")

@@ -105,9 +105,9 @@ def awaited_store_and_forward(
 
 
 @quantity(unit="ns")
-def first_hop_wait(awaited_bytes: float, link_bandwidth: float) -> float:
+def first_hop_wait(awaited_bytes: float, wire_rate: float) -> float:
     """Wait of the first switch, which receives at the rate of the link."""
-    return awaited_bytes / link_bandwidth
+    return awaited_bytes / wire_rate
 
 
 @quantity(unit="ns")

@@ -11,7 +11,7 @@ import xarray as xr
 
 import sweep
 from sweep.axis import Axis
-from sweep.engine.embed import source_of
+from sweep.engine.embed import reached_source
 from sweep.engine.execute import Values
 from sweep.engine.plan import Plan
 from sweep.grid.reader import Grid
@@ -113,5 +113,5 @@ def _plain(value: Any, parameter: Parameter) -> Any:
 def model_digest(plan: Plan, kernel: str) -> str:
     """Digest of every function that the outputs reach, compiled and prepared."""
     prepared = [branch.variant.function for name in plan.prepared for branch in plan.graph.nodes[name].branches]
-    text = "\n".join([kernel, *map(source_of, prepared)])
+    text = "\n".join([kernel, *map(reached_source, prepared)])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
