@@ -39,6 +39,8 @@ def command(
         dim, equals, value = pair.partition("=")
         if not equals:
             raise InputError([Fault("--at", f"{pair!r} is not of the form DIM=VALUE")])
+        if dim in values:
+            raise InputError([Fault("--at", f"{dim!r} is given twice")])
         values[dim] = value
     with open_result(result) as dataset:
         names = [str(name) for name in dataset.data_vars if name != "status"]

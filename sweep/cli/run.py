@@ -23,13 +23,11 @@ def command(grid: str, output: str | None, threads: int | None, overwrite: bool,
     Exit code 1 if points failed (error, deadlock, budget).
     """
     from sweep import api
-    from sweep.errors import Fault, InputError
 
     loaded = api.load_grid(grid, with_files)
     made = api.plan(loaded)
     path = Path(output) if output else Path("results") / f"{loaded.name}.nc"
-    if path.exists() and not overwrite:
-        raise InputError([Fault(str(path), "is already there; --overwrite replaces it, -o writes elsewhere")])
+    check_path(path, overwrite)
     idle = api.unused(loaded, made)
     if idle:
         say(f"not used by these outputs: {', '.join(idle)}")
@@ -49,9 +47,24 @@ def command(grid: str, output: str | None, threads: int | None, overwrite: bool,
     )
     failed, missing = failures(dataset["status"])
     for label, count in missing.items():
-        click.echo(f"  {count} {'points are' if count > 1 else 'point is'} {label}")
+        click.echo(f"  {count} {'points have' if count > 1 else 'point has'} status {label}")
     if failed:
         sys.exit(1)
+
+
+def check_path(path: Path, overwrite: bool) -> None:
+    """Refuse, before any work, a result file that is there or could not be written."""
+    import os
+
+    from sweep.errors import Fault, InputError
+
+    if path.exists() and not path.is_file():
+        raise InputError([Fault(str(path), "is not a file")])
+    if path.exists() and not overwrite:
+        raise InputError([Fault(str(path), "is already there; --overwrite replaces it, -o writes elsewhere")])
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError([Fault(str(path), f"cannot be written: {folder} is not a folder to write to")])
 
 
 def check_memory(needed: int) -> None:

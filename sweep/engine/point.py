@@ -27,6 +27,10 @@ def evaluate(graph: Graph, given: Mapping[str, Any]) -> tuple[dict[str, Any], di
         status, results = _evaluate_node(graph, node, values, statuses)
         statuses[name] = status
         values.update(zip(node.quantity.outputs, results, strict=True))
+    for name in graph.outputs:
+        explained = statuses[graph.owner[name]] != "ok" or graph.output(name).categories
+        if not explained and not np.all(np.isfinite(values[name])):
+            statuses[graph.owner[name]] = "error"
     return values, statuses
 
 

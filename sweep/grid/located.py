@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -33,10 +33,14 @@ class Number:
 
 @dataclass(frozen=True)
 class Located:
-    """A value and where it stands: a dict of Located, a list of Located, a Number, or str, bool, None."""
+    """A value and where it stands: a dict of Located, a list of Located, a Number, or str, bool, None.
+
+    `key` is where its key stands, if it has one.
+    """
 
     value: Any
     where: str
+    key: str = ""
 
 
 def read_yaml(text: str, name: str) -> Located:
@@ -72,8 +76,7 @@ class _Walk:
         if isinstance(node, yaml.SequenceNode) and node.tag == "tag:yaml.org,2002:seq":
             return Located([self.located(item, inside) for item in node.value], where)
         if isinstance(node, yaml.ScalarNode) and node.tag in _PLAIN_TAGS:
-            if any(ord(sign) < 32 and sign not in "\n\t" for sign in node.value):
-                raise InputError([Fault(where, "the text has a control character")])
+            check_text(node.value, where)
             return Located(node.value if node.style else plain(node.value), where)
         raise InputError([Fault(where, f"the tag {node.tag} is not used here")])
 
@@ -88,7 +91,7 @@ class _Walk:
                 raise InputError([Fault(where, "a key must be one line of printable signs")])
             if key_node.value in result:
                 raise InputError([Fault(where, f"the key {key_node.value!r} stands here twice")])
-            result[key_node.value] = self.located(value_node, parents)
+            result[key_node.value] = replace(self.located(value_node, parents), key=where)
         return result
 
 
@@ -99,16 +102,30 @@ def plain(text: str) -> Any:
     return Number(text) if _NUMBER.fullmatch(text) else text
 
 
-def from_python(value: Any, where: str) -> Located:
+def check_text(text: str, where: str) -> None:
+    """Raise InputError for signs that no title, label or name has."""
+    if any(ord(sign) < 32 and sign not in "\n\t" for sign in text):
+        raise InputError([Fault(where, "the text has a control character")])
+
+
+def from_python(value: Any, where: str, depth: int = 0) -> Located:
     """The same tree from a dict, as `load_grid` takes it: places are paths such as grid.axes.chip_count[2]."""
+    if depth > 50:
+        raise InputError([Fault(where, "nested too deeply")])
     if isinstance(value, Mapping):
-        return Located({str(key): from_python(item, f"{where}.{key}") for key, item in value.items()}, where)
+        for key in value:
+            check_text(str(key), where)
+        items = {str(key): from_python(item, f"{where}.{key}", depth + 1) for key, item in value.items()}
+        return Located(items, where, where)
+    if isinstance(value, str):
+        check_text(value, where)
     if isinstance(value, (str, bool)) or value is None:
-        return Located(value, where)
+        return Located(value, where, where)
     if isinstance(value, (list, tuple)) or (hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1):
-        return Located([from_python(item, f"{where}[{index}]") for index, item in enumerate(value)], where)
+        items_of_list = [from_python(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(value)]
+        return Located(items_of_list, where, where)
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InputError([Fault(where, f"cannot use a {type(value).__name__} here")]) from None
-    return Located(Number(str(value) if isinstance(value, int) else repr(number)), where)
+    return Located(Number(str(value) if isinstance(value, int) else repr(number)), where, where)

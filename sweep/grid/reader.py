@@ -81,7 +81,8 @@ class _Reader:
             raise InputError([Fault(root.where, f"a grid is a mapping with the keys {', '.join(KEYS)}")])
         for key, item in root.value.items():
             if key not in KEYS:
-                self.fault(item, f"{key!r} is not a key of a grid; there are {', '.join(KEYS)}{nearest(key, KEYS)}")
+                what = f"{key!r} is not a key of a grid; there are {', '.join(KEYS)}{nearest(key, KEYS)}"
+                self.faults.append(Fault(item.key, what))
         sections = {key: root.value[key] for key in KEYS if key in root.value}
         title = self.title(sections)
         self.read_presets(sections)
@@ -175,9 +176,10 @@ class _Reader:
         if name in known:
             return known[name]
         if name in self.registry.output_owner:
-            self.fault(item, f"{name!r} is computed; it cannot be given a value")
+            self.faults.append(Fault(item.key, f"{name!r} is computed; it cannot be given a value"))
         else:
-            self.fault(item, f"there is no parameter {name!r}{nearest(name, known)} (sweep params lists them)")
+            what = f"there is no parameter {name!r}{nearest(name, known)} (sweep params lists them)"
+            self.faults.append(Fault(item.key, what))
         return None
 
     def labels(self, parameter: Parameter) -> tuple[str, ...]:
@@ -193,7 +195,7 @@ class _Reader:
                 if name == "label":
                     continue
                 if name in seen:
-                    self.fault(item, f"{name!r} already stands in {seen[name]}")
+                    self.faults.append(Fault(item.key, f"{name!r} already stands in {seen[name]}"))
                 seen[name] = group
 
     def plain_axes(self, axes: Mapping[str, Located]) -> Iterator[Axis]:
@@ -201,7 +203,7 @@ class _Reader:
             parameter = self.parameter(name, item)
             if parameter is None:
                 continue
-            self.places[name] = item.where
+            self.places[name] = item.key
             try:
                 yield Axis(name, {name: read_axis(item, parameter, self.labels(parameter))})
             except RejectedError as rejected:
@@ -215,7 +217,7 @@ class _Reader:
             taken = dim in self.registry or dim in RESERVED or dim in self.extra_dims()
             if taken or not dim.isidentifier():
                 self.fault(item, f"the dimension {dim!r} needs a name of its own, made of letters, digits and _")
-            self.places[dim] = item.where
+            self.places[dim] = item.key
             members: dict[str, Any] = {}
             labels = self.zip_labels(item.value["label"]) if "label" in item.value else ()
             for name, values in item.value.items():
@@ -304,6 +306,11 @@ class _Reader:
             if values is None or not isinstance(values.value, dict):
                 self.fault(root, "a preset is a mapping with the keys title and parameters")
                 continue
+            for key, extra in root.value.items():
+                if key not in ("title", "parameters"):
+                    self.faults.append(
+                        Fault(extra.key, f"{key!r} is not a key of a preset; there are title, parameters")
+                    )
             tables_first = sorted(values.value.items(), key=lambda pair: not self.is_table(pair[0]))
             self.read_fixed(dict(tables_first), element.value)
 

@@ -39,9 +39,11 @@ def exact(text: str, unit: str) -> Fraction:
     if match is None:
         raise ValueError(f"{text!r} is not a number{_with_unit(unit)}")
     number, written = match.groups()
+    if len(number) > 400:
+        raise ValueError(f"'{number[:20]}...' has too many digits")
     if not math.isfinite(float(number)):
         raise ValueError(f"{text!r} is too large")
-    if number.lower().partition("e")[2].lstrip("+-0123456789") or abs(_exponent(number)) > 400:
+    if abs(_exponent(number)) > 400:
         raise ValueError(f"{text!r} is too small")
     if not written:
         return Fraction(number)

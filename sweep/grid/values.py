@@ -45,8 +45,9 @@ def read_number(item: Located, parameter: Parameter) -> Fraction:
     if isinstance(value, (dict, list)):
         raise RejectedError(Fault(item.where, f"{parameter.name} takes one number here"))
     if value is None or isinstance(value, bool):
+        unit = f" in {parameter.unit}" if parameter.unit != "1" else ""
         shown = "nothing" if value is None else f"{str(value).lower()!r}"
-        raise RejectedError(Fault(item.where, f"{parameter.name} takes a number in {parameter.unit}, not {shown}"))
+        raise RejectedError(Fault(item.where, f"{parameter.name} takes a number{unit}, not {shown}"))
     try:
         number = exact(value.text if isinstance(value, Number) else value, parameter.unit)
     except ValueError as error:

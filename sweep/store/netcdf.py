@@ -50,7 +50,7 @@ def read(path: Path) -> xr.Dataset:
         raise InputError([Fault(str(path), "there is no such file")])
     try:
         dataset = xr.open_dataset(path, engine="h5netcdf")
-    except (OSError, ValueError) as error:
+    except Exception as error:  # a damaged file makes h5netcdf raise anything
         raise InputError([Fault(str(path), f"is not a NetCDF file: {str(error).partition(chr(10))[0]}")]) from None
     if "sweep" not in dataset.attrs:
         dataset.close()
@@ -61,7 +61,7 @@ def read(path: Path) -> xr.Dataset:
 def with_labels(variable: xr.DataArray) -> xr.DataArray:
     """A variable with flags as labels; any other as it is."""
     meanings = variable.attrs.get("flag_meanings")
-    if meanings is None:
+    if meanings is None or variable.dtype.kind not in "iu":
         return variable
     labels = np.array(meanings.split())
     return variable.copy(data=labels[variable.values])

@@ -16,6 +16,7 @@ import numpy as np
 import xarray as xr
 
 from sweep.errors import Fault, InputError, nearest
+from sweep.grid.units import exact
 from sweep.views.summary import text
 
 PALETTE = ("#999999", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442")
@@ -76,15 +77,15 @@ def default_dims(
 
 
 def position(coordinate: xr.DataArray, wanted: str) -> int:
-    """Position of a value given as text: a label, or the nearest number within one part in a million."""
+    """Position of a value given as text: a label, or a number, with its unit or not, to one part in a million."""
     values = coordinate.values
     if values.dtype.kind in "iuf":
         try:
-            number = float(wanted)
+            number = float(exact(wanted, str(coordinate.attrs.get("units", "1"))))
         except ValueError:
             number = math.nan
-        index = int(np.argmin(abs(values - number))) if not math.isnan(number) else 0
-        if abs(values[index] - number) <= 1e-6 * max(abs(number), 1e-300):
+        index = int(np.argmin(abs(values - number))) if math.isfinite(number) else 0
+        if abs(values[index] - number) <= 1e-6 * abs(number):
             return index
     elif wanted in list(values):
         return list(values).index(wanted)
@@ -96,7 +97,8 @@ def above_best(data: xr.DataArray, dim: str) -> xr.DataArray:
     """Percent by which each value lies above the smallest along a dimension."""
     if data.dtype.kind != "f":
         raise InputError([Fault("plot", f"--best: {data.name} has labels, not numbers")])
-    result: xr.DataArray = (data / data.min(dim) - 1) * 100
+    least = data.min(dim)
+    result: xr.DataArray = ((data / least - 1) * 100).where(data != least, 0.0)
     result.attrs = {"long_name": f"{data.name} above the best {dim}".replace("_", " "), "units": "%"}
     return result
 
@@ -140,15 +142,25 @@ def thinned(spots: list[int]) -> list[int]:
     return spots[:: even[0] if even else step]
 
 
-def tick_text(value: Any, unit: str) -> str:
-    """A tick label: bytes in powers of 1024 where they are whole, other numbers short."""
+def tick_text(value: Any, unit: str, digits: int = 4) -> str:
+    """A tick label: bytes in powers of 1024 where that is short and exact, other numbers to some digits."""
     if not isinstance(value, (int, float, np.number)):
         return str(value)
     if unit == "B" and value >= 1024:
         power = min(int(math.log2(value) / 10), 5)
         scaled = value / 1024**power
-        return f"{scaled:.3g} {('', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi')[power]}B"
-    return f"{value:.4g}"
+        if scaled == round(scaled, 2):
+            return f"{scaled:g} {('', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi')[power]}B"
+    return f"{value:.{digits}g}"
+
+
+def tick_texts(values: np.ndarray[Any, Any], unit: str) -> list[str]:
+    """Tick labels with as many digits as it takes to tell different values apart."""
+    for digits in (4, 6, 9, 12, 17):
+        names = [tick_text(value, unit, digits) for value in values]
+        if len(set(names)) == len(names):
+            break
+    return names
 
 
 def value_text(value: xr.DataArray) -> str:
@@ -194,9 +206,13 @@ class _Figure:
                 self.panel(panel, index, mappable, norm, columns)
             self.legend(figure, axes, mappable)
             figure.suptitle(heading, fontsize=11)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix in (".svg",) else None)
-            plt.close(figure)
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
+            except OSError as error:
+                raise InputError([Fault(str(path), f"cannot be written: {error.strerror}")]) from None
+            finally:
+                plt.close(figure)
 
     def colours(self) -> tuple[Any, Any]:
         import matplotlib as mpl
@@ -204,7 +220,7 @@ class _Figure:
 
         norm: Any
         if self.categories:
-            cmap = mpl.colors.ListedColormap(PALETTE[: max(len(self.labels), 1)])
+            cmap = mpl.colors.ListedColormap(self.palette()[: max(len(self.labels), 1)])
             norm = mpl.colors.BoundaryNorm(np.arange(len(self.labels) + 1) - 0.5, cmap.N)
             return ScalarMappable(norm, cmap), norm
         values = self.data.values[np.isfinite(self.data.values)]
@@ -215,6 +231,14 @@ class _Figure:
         else:
             norm = mpl.colors.Normalize(low, high if high > low else low + 1)
         return ScalarMappable(norm, "cividis"), norm
+
+    def palette(self) -> Sequence[Any]:
+        """One colour per label; where there are more than the palette has, a larger and less distinct one."""
+        import matplotlib as mpl
+
+        if len(self.labels) <= len(PALETTE):
+            return PALETTE
+        return [mpl.colormaps["turbo"](x) for x in np.linspace(0, 1, len(self.labels))]
 
     def cells(self, part: xr.DataArray, reasons: xr.DataArray) -> np.ndarray[Any, Any]:
         """What one panel shows, rows from below: numbers, or codes of labels; NaN where there is no value."""
@@ -270,7 +294,7 @@ class _Figure:
             categorical = coordinate.dtype.kind not in "iuf"
             few = categorical and coordinate.size <= 16
             spots = list(range(coordinate.size)) if few else tick_positions(coordinate.values)
-            names = [tick_text(coordinate.values[spot], unit) for spot in spots]
+            names = tick_texts(coordinate.values[spots], unit)
             axis.set_ticks(spots, names if edge else [""] * len(spots))
             if edge:
                 own_unit = unit == "B" and any("B" in name for name in names)
@@ -296,5 +320,5 @@ class _Figure:
             return
         present = [name for name in self.labels if (self.data == name).any()]
         present = [name for name in present if name != self.labels[0] or not self.missing]
-        colours = [Patch(fc=PALETTE[self.labels.index(name)], ec="black", label=name) for name in present]
+        colours = [Patch(fc=self.palette()[self.labels.index(name)], ec="black", label=name) for name in present]
         figure.legend(handles=[*colours, *handles], title=label(self.data), loc="outside right upper")

@@ -99,7 +99,7 @@ def test_wrong_input_exits_with_2_and_leaves_nothing(grid, cli):
     grid.write_text(GRID.replace("chip_count", "chip_cuont"))
     code, output, messages = cli("run", "small.yaml")
     assert (code, output) == (2, "")
-    assert "small.yaml:5:15: there is no parameter 'chip_cuont'; did you mean 'chip_count'?" in messages
+    assert "small.yaml:5:3: there is no parameter 'chip_cuont'; did you mean 'chip_count'?" in messages
     assert [path.name for path in grid.parent.iterdir()] == ["small.yaml"]
 
 
@@ -115,7 +115,7 @@ def test_points_over_budget_are_counted_and_exit_with_1(grid, cli):
     grid.write_text("outputs: [traced_link_latency]\naxes: {message_size: [1 KiB, 1 TiB]}\n")
     code, output, _ = cli("run", "small.yaml")
     assert code == 1
-    assert "1 point is budget" in output
+    assert "1 point has status budget" in output
     with sweep.open_result("results/small.nc") as dataset:
         assert dataset.status.values.tolist() == ["ok", "budget"]
 

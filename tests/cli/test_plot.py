@@ -6,7 +6,7 @@ import xarray as xr
 
 import sweep
 from sweep.errors import InputError
-from sweep.views.heatmap import tick_positions, tick_text
+from sweep.views.heatmap import tick_positions, tick_text, tick_texts
 
 AXES = {
     "link_bandwidth": [25, 50],
@@ -145,3 +145,25 @@ def test_too_many_facets_are_refused(tmp_path):
     data = xr.Dataset({"v": (("a", "b"), np.zeros((41, 2))), "status": ((), "ok")}, {"a": range(41), "b": range(2)})
     with pytest.raises(InputError, match="at most 40 fit"):
         draw_heatmap(data, "v", "b", None, "a", {}, None, tmp_path / "x.png")
+
+
+def test_many_labels_get_a_colour_each(tmp_path):
+    from sweep.views.heatmap import draw_heatmap
+
+    labels = [f"label{i}" for i in range(12)]
+    cells = xr.DataArray(np.array(labels).reshape(3, 4), dims=("a", "b"), attrs={"flag_meanings": " ".join(labels)})
+    data = xr.Dataset({"v": cells, "status": ((), "ok")}, {"a": range(3), "b": range(4)}, {"title": "many"})
+    draw_heatmap(data, "v", "b", "a", None, {}, None, tmp_path / "x.png")
+    assert (tmp_path / "x.png").exists()
+
+
+def test_ticks_tell_different_values_apart():
+    assert tick_texts(np.array([100000.0, 100001.0]), "1") == ["100000", "100001"]
+    assert tick_texts(np.array([1344.0, 1345.0]), "B") == ["1344", "1345"]
+
+
+def test_a_value_can_be_chosen_with_its_unit(cli, path, tmp_path):
+    options = ["--at", "message_size=1KiB", "--at", "link_bandwidth=400 Gb/s", "-o", tmp_path / "x.png"]
+    assert cli("plot", path, *options)[0] == 0
+    code, _, messages = cli("plot", path, "--at", "vlan=on", "--at", "vlan=off")
+    assert (code, "given twice" in messages) == (2, True)

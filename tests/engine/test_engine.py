@@ -23,7 +23,7 @@ TOY.check()
 
 ALL_OUTPUTS = (
     "area", "cost", "mass", "volume", "total", "cost_each", "wait", "verdict", "hard_total", "last_step", "steps_at",
-    "way",
+    "way", "patience", "moot_and_failing", "big", "paid", "tip",
 )  # fmt: skip
 
 
@@ -222,7 +222,7 @@ def model(tmp_path, body, arguments="chip_count", declaration='@quantity(unit="1
     from sweep.catalog import extended_registry
 
     path = tmp_path / "model.py"
-    head = "import math\nfrom sweep import parameter, quantity\nWORDS = {}\n"
+    head = "import math\nfrom sweep import parameter, prepared, quantity\nWORDS = {}\n"
     path.write_text(f"{head}{declaration}\ndef {name}({arguments}):\n    return {body}\n")
     return extended_registry([path])
 
@@ -235,6 +235,10 @@ def model(tmp_path, body, arguments="chip_count", declaration='@quantity(unit="1
         ({"body": "1.0", "name": "link_bandwidth"}, "'link_bandwidth' is taken"),
         ({"body": "1.0", "declaration": "@quantity()"}, "must state a unit"),
         ({"body": "1.0 +"}, "model.py:6: SyntaxError"),
+        ({"body": "1.0", "name": "status"}, "the name 'status' is reserved"),
+        ({"body": "1.0", "declaration": '@quantity("a", unit="1", when={"algorithm": "rng"})'}, "did you mean 'ring'"),
+        ({"body": "1.0", "declaration": '@quantity("a", unit="1", when={"chip_count": "8"})'}, "is not a choice"),
+        ({"body": "1.0", "declaration": '@quantity("a", unit="1", when={"algoritm": "ring"})'}, "mean 'algorithm'"),
         ({"body": "1.0", "declaration": "@quantity(unit=WRONG)"}, "model.py:4: NameError: name 'WRONG'"),
     ],
 )
@@ -263,7 +267,7 @@ def test_a_formula_that_cannot_become_a_kernel_is_refused_with_its_line(quantity
 
 @pytest.mark.heavy
 def test_a_formula_that_numba_cannot_type_is_refused(tmp_path):
-    registry = model(tmp_path, "len(chip_count)")
+    registry = model(tmp_path, "chip_count.first")
     with pytest.raises(InputError, match="a formula cannot be compiled"):
         execute(make_plan(registry, ["a"], [axis("chip_count", 1.0)], {}))
 
@@ -272,3 +276,49 @@ def test_integers_in_a_formula_do_not_wrap(tmp_path):
     registry = model(tmp_path, "math.ceil(message_size) * math.floor(message_size)", "message_size")
     result = execute(make_plan(registry, ["a"], [axis("message_size", 2.0**40)], {}))
     assert result.outputs["a"].tolist() == [2.0**80]
+
+
+def test_an_edited_model_is_read_again(tmp_path):
+    for factor in (2, 35, 7):
+        registry = model(tmp_path, f"{factor} * chip_count")
+        result = execute(make_plan(registry, ["a"], [axis("chip_count", 1.0, 2.0)], {}))
+        assert result.outputs["a"].tolist() == [factor, 2 * factor]
+
+
+def test_a_kernel_keeps_the_order_of_its_conditions():
+    text = write_kernel(make_plan(TOY, ["last_step"], [], {})).text
+    assert "select" not in text.partition("def q_walk")[2].partition("@nest")[0]
+
+
+def test_no_label_can_become_code():
+    table = {"x\nimport os": {"header": 1, "vlan_tag": 0, "icrc": 0, "fcs": 0}}
+    fixed = {"packet_formats": table, "packet_format": "x\nimport os"}
+    assert "\nimport os" not in write_kernel(make_plan(default_registry(), ["frame_overhead"], [], fixed)).text
+
+
+def test_a_choice_axis_of_one_value_is_an_axis():
+    made, result = compute(["area"], [axis("shape", "disc")])
+    assert made.dims["area"] == ("shape",)
+    assert result.outputs["area"].shape == (1,)
+
+
+def test_the_model_digest_covers_what_prepared_quantities_reach(tmp_path):
+    from sweep.catalog import extended_registry
+    from sweep.store.dataset import model_digest
+
+    digests = set()
+    for constant in (3, 5):
+        path = tmp_path / "model.py"
+        path.write_text(
+            f"from sweep import prepared\nC = {constant}\ndef helper():\n    return C\n"
+            f'@prepared(unit="1")\ndef a(chip_count):\n    return helper() + chip_count\n'
+        )
+        made = make_plan(extended_registry([path]), ["a"], [axis("chip_count", 1.0)], {})
+        digests.add(model_digest(made, write_kernel(made).text))
+    assert len(digests) == 2
+
+
+def test_a_prepared_quantity_that_raises_is_one_message(tmp_path):
+    registry = model(tmp_path, "1 / 0", "chip_count", '@prepared(unit="1")')
+    with pytest.raises(InputError, match=r"model.py:4: a: ZeroDivisionError: division by zero"):
+        execute(make_plan(registry, ["a"], [axis("chip_count", 1.0)], {}))

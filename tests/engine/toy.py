@@ -150,3 +150,46 @@ def walk(width, count, share):
 def way(last_step, height):
     """Uses one output of the kernel."""
     return last_step + height
+
+
+def queued_long(wait):
+    return wait > 10
+
+
+@quantity(unit="1", fails={"infeasible": queued_long})
+def patience(width):
+    """Fails by what it does not use: the wait."""
+    return width
+
+
+@quantity(unit="1", fails={"infeasible": crowded}, moot=none_at_all)
+def moot_and_failing(count, price):
+    """Where nothing is wanted, a missing price does not matter; a crowd does."""
+    return count * 1.0 if count <= 0 else price
+
+
+@quantity(unit="1")
+def big(count):
+    """Whole numbers beyond the machine's."""
+    total = 0
+    for i in range(3):
+        total += 2**40 * (i + 1)
+    return total * HUGE * (count + int(count * 2.5))
+
+
+HUGE = 2**40
+
+
+@quantity("paid", categories=("none", "some", "much"))
+def payment(cost):
+    """How much it costs."""
+    if cost > 50:
+        return "much"
+    return "some" if cost > 0 else "none"
+
+
+@quantity(unit="1")
+def tip(paid, finish, cost):
+    """Depends on labels, computed and chosen."""
+    share = 0.2 if paid == "much" and finish != "raw" else 0.1
+    return cost * share if paid != "none" else 0.0

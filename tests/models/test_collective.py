@@ -641,3 +641,25 @@ def test_time_does_not_fall_as_the_message_grows(given):
     assert {result.status for result in times} == {"ok"}
     falls = [(sizes[i], sizes[i + 1]) for i, (a, b) in enumerate(itertools.pairwise(times)) if not a.value <= b.value]
     assert falls == []
+
+
+def test_a_port_slower_than_the_link_counts_as_switch_time_not_as_headers():
+    given = {"port_bandwidth": 5, "switch_hops": 1, "message_size": 2**26, "flow_control": "pfc"}
+    assert sweep.quantities.limiter(**given) == "switch"
+    chunk = 2**23
+    frames = 6242
+    wire = chunk + frames * (58 + 20)
+    assert sweep.quantities.header_time(**given) == pytest.approx(14 * (wire - chunk) / 50, rel=1e-12)
+
+
+def test_one_number_is_refused_for_a_wrong_name_or_value():
+    from sweep.errors import InputError
+
+    for given, message in (
+        ({"chip_cout": 4}, "did you mean 'chip_count'"),
+        ({"algorithm": "rng"}, "did you mean 'ring'"),
+        ({"message_size": -5}, ">= 0"),
+        ({"message_size": "1 MiB"}, "takes a number"),
+    ):
+        with pytest.raises(InputError, match=message):
+            sweep.quantities.collective_latency(**given)
