@@ -13,7 +13,7 @@ from sweep.registry import quantity
 @quantity(unit="ns", moot=alone)
 def wire_time(chip_count: float, wire_steps: float, chunk_size: float, link_bandwidth: float) -> float:
     """Time of the collective for payload bytes at the full rate of the link."""
-    return wire_steps * chunk_size / link_bandwidth if chip_count > 1 else 0.0
+    return 0.0 if chip_count <= 1 else wire_steps * chunk_size / link_bandwidth
 
 
 @quantity(unit="ns", moot=alone)
@@ -21,7 +21,7 @@ def header_time(
     chip_count: float, wire_steps: float, chunk_time: float, path_rate: float, wire_rate: float, wire_time: float
 ) -> float:
     """Time of the collective for everything else on the wire: headers, padding, gaps, coding."""
-    return max(wire_steps * chunk_time * (path_rate / wire_rate) - wire_time, 0.0) if chip_count > 1 else 0.0
+    return 0.0 if chip_count <= 1 else max(wire_steps * chunk_time * (path_rate / wire_rate) - wire_time, 0.0)
 
 
 @quantity(unit="ns", moot=alone)
@@ -36,19 +36,19 @@ def switch_time(
 ) -> float:
     """Time of the collective in switches, without queueing; with what ports slower than the link add to the wire."""
     slower_port = wire_steps * chunk_time * (1 - path_rate / wire_rate)
-    return alpha_count * step_switching + slower_port if chip_count > 1 else 0.0
+    return 0.0 if chip_count <= 1 else alpha_count * step_switching + slower_port
 
 
 @quantity(unit="ns", moot=alone)
 def queueing_time(chip_count: float, alpha_count: float, step_queueing: float) -> float:
     """Time of the collective spent waiting at egress ports."""
-    return alpha_count * step_queueing if chip_count > 1 else 0.0
+    return 0.0 if chip_count <= 1 else alpha_count * step_queueing
 
 
 @quantity(unit="ns", moot=alone)
 def pipeline_time(chip_count: float, alpha_count: float, base_latency: float, flight_time: float) -> float:
     """Time of the collective in link pipelines and cables."""
-    return alpha_count * (base_latency + flight_time) if chip_count > 1 else 0.0
+    return 0.0 if chip_count <= 1 else alpha_count * (base_latency + flight_time)
 
 
 LIMITERS = ("none", "wire", "headers", "credits", "switch", "queueing", "latency")

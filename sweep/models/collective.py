@@ -371,7 +371,7 @@ def step_credit_stall_rounds(chunk_size: float, credit_bytes: float, step_span_l
 @quantity("credit_time", unit="ns", when={"credit_scope": "step"}, moot=alone)
 def credit_time_of_steps(chip_count: float, wire_steps: float, step_credit_stall: float) -> float:
     """Time of the collective spent waiting for credits, step by step."""
-    return wire_steps * step_credit_stall if chip_count > 1 else 0.0
+    return 0.0 if chip_count <= 1 else wire_steps * step_credit_stall
 
 
 @quantity("credit_time", when={"credit_scope": "total", "credit_model": "rounds"}, moot=alone)
@@ -379,7 +379,7 @@ def credit_time_of_total(
     chip_count: float, wire_steps: float, chunk_size: float, credit_bytes: float, step_span_latency: float
 ) -> float:
     """Time of the collective spent waiting for credits, its bytes taken as one message."""
-    return stall_in_rounds(wire_steps * chunk_size, credit_bytes, 2 * step_span_latency) if chip_count > 1 else 0.0
+    return 0.0 if chip_count <= 1 else stall_in_rounds(wire_steps * chunk_size, credit_bytes, 2 * step_span_latency)
 
 
 # Time and bandwidth.
@@ -390,7 +390,7 @@ def collective_latency(
     chip_count: float, alpha_count: float, alpha: float, wire_steps: float, chunk_time: float, credit_time: float
 ) -> float:
     """Time of the collective, from its start on all chips to the end on all."""
-    return alpha_count * alpha + wire_steps * chunk_time + credit_time if chip_count > 1 else 0.0
+    return 0.0 if chip_count <= 1 else alpha_count * alpha + wire_steps * chunk_time + credit_time
 
 
 def no_time(collective_latency: float) -> bool:

@@ -63,11 +63,11 @@ def whole_message(message_size: float) -> float:
 @quantity("wire_steps", when=TREE | {"tree_schedule": ("note", "double_binary")})
 def wire_up_and_down(chip_count: float) -> float:
     """How often the time of the message on the wire is paid: up and down."""
-    return 2.0 if chip_count > 1 else 0.0
+    return 0.0 if chip_count <= 1 else 2.0
 
 
 @quantity("wire_steps", when=TREE | {"tree_schedule": "single_binary"})
 def wire_of_single_tree(chip_count: float) -> float:
     """How often the time of the message on the wire is paid: up, and down to two."""
     busiest = 3.0 if chip_count >= 4 else 2.0
-    return busiest if chip_count > 1 else 0.0
+    return 0.0 if chip_count <= 1 else busiest

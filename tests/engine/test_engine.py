@@ -93,7 +93,7 @@ def test_every_point_of_a_grid_equals_the_same_point_in_plain_python():
     assert_equal_to_points(TOY, ALL_OUTPUTS, TOY_AXES, {"density": 1.5})
 
 
-def test_values_kept_between_nests_change_no_bit(monkeypatch):
+def test_values_kept_between_nests_and_rows_written_twice_change_no_bit(monkeypatch):
     outputs = ("collective_latency", "bus_bandwidth", "limiter", "payload_efficiency", "transfer_latency")
     axes = [
         axis("link_bandwidth", 25.0, 50.0),
@@ -110,6 +110,7 @@ def test_values_kept_between_nests_change_no_bit(monkeypatch):
     monkeypatch.setattr("sweep.engine.plan.STAGE_FROM_POINTS", 1)
     monkeypatch.setattr("sweep.engine.plan.STAGE_REUSE", 2)
     monkeypatch.setattr("sweep.engine.plan.STAGE_COST", 1)
+    monkeypatch.setattr("sweep.engine.loopnest.TWO_ROWS_FROM_POINTS", 1)
     staged_plan, staged = compute(outputs, axes, fixed, registry)
     assert sum(len(nest.stages) for nest in staged_plan.nests) > sum(len(nest.stages) for nest in made.nests)
     for name in outputs:
