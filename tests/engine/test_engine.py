@@ -110,7 +110,7 @@ def test_values_kept_between_nests_and_rows_written_twice_change_no_bit(monkeypa
     monkeypatch.setattr("sweep.engine.plan.STAGE_FROM_POINTS", 1)
     monkeypatch.setattr("sweep.engine.plan.STAGE_REUSE", 2)
     monkeypatch.setattr("sweep.engine.plan.STAGE_COST", 1)
-    monkeypatch.setattr("sweep.engine.loopnest.TWO_ROWS_FROM_POINTS", 1)
+    monkeypatch.setattr("sweep.engine.loopnest.TWO_WAYS_FROM_POINTS", 1)
     staged_plan, staged = compute(outputs, axes, fixed, registry)
     assert sum(len(nest.stages) for nest in staged_plan.nests) > sum(len(nest.stages) for nest in made.nests)
     for name in outputs:
