@@ -35,10 +35,10 @@ def command(grid: str, with_files: tuple[str, ...]) -> None:
         click.echo(f"\nnot used by these outputs: {', '.join(idle)}")
 
 
-def readable(size: int) -> str:
+def readable(size: float) -> str:
     """Bytes, short."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
             return f"{size:.3g} {unit}"
-        size /= 1000  # type: ignore[assignment]
+        size /= 1000
     return f"{size:.3g} TB"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,15 @@ import numpy as np
 import xarray as xr
 
 from sweep.errors import Fault, InputError
+
+_unfinished: list[OSError] = []
+"""Errors of failed writes. Their tracebacks hold the HDF5 file: it cannot be closed, and trying to crashes Python."""
+
+
+def reason(error: OSError) -> str:
+    """What the system says of a failed write; HDF5 wraps it into a page of its own."""
+    quoted = re.search(r"error message = '([^']*)'", str(error))
+    return quoted[1] if quoted else error.strerror or str(error).partition("\n")[0]
 
 
 def write(dataset: xr.Dataset, path: Path) -> None:
@@ -31,7 +41,8 @@ def write(dataset: xr.Dataset, path: Path) -> None:
         os.replace(temporary, path)
         temporary = None
     except OSError as error:
-        raise InputError([Fault(str(path), f"cannot be written: {error.strerror or error}")]) from None
+        _unfinished.append(error)
+        raise InputError([Fault(str(path), f"cannot be written: {reason(error)}")]) from None
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
