@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
+import linecache
 import sys
 import traceback
 from collections.abc import Sequence
@@ -35,14 +35,19 @@ def extended_registry(files: Sequence[str | Path]) -> Registry:
 
 
 def _load(path: Path) -> ModuleType:
-    name = f"sweep_user_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path) if path.suffix == ".py" else None
-    if spec is None or spec.loader is None or not path.is_file():
+    """Execute a file as it is now: neither bytecode nor source kept from an earlier version counts."""
+    if path.suffix != ".py":
         raise InputError([Fault(str(path), "is not a Python file")])
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError([Fault(str(path), f"cannot be read: {getattr(error, 'strerror', error)}")]) from None
+    module = ModuleType(f"sweep_user_{path.stem}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    linecache.cache[str(path)] = (len(text), None, text.splitlines(keepends=True), str(path))
+    try:
+        exec(compile(text, str(path), "exec"), module.__dict__)
     except InputError:
         raise
     except Exception as error:
