@@ -108,6 +108,11 @@ class Variant:
     moot: Predicate | None
 
     @property
+    def failure_inputs(self) -> list[str]:
+        """Names that the predicates of `fails` take."""
+        return [name for predicate in self.fails.values() for name in argument_names(predicate)]
+
+    @property
     def summary(self) -> str:
         """First line of the docstring."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0]

@@ -26,4 +26,6 @@ def _compiled_select() -> Any:
     return intrinsic(select)
 
 
-select = _plain_select if config.DISABLE_JIT else _compiled_select()  # type: ignore[attr-defined]
+JIT = not config.DISABLE_JIT  # type: ignore[attr-defined]  # numba sets its options when it is imported
+
+select = _compiled_select() if JIT else _plain_select

@@ -45,7 +45,6 @@ class Embedder:
         self.functions: list[str] = []
         self.constants: dict[str, str] = {}
         self._names: dict[tuple[Callable[..., Any], str], str] = {}
-        self._taken: set[str] = set()
 
     def add(self, function: Callable[..., Any], returns: str, categories: tuple[str, ...] = ()) -> str:
         """Copy a function and all that it reaches; the name under which the file has it.
@@ -194,7 +193,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_integers(self, node: ast.Call) -> ast.expr:
-        """`range` is left with whole numbers; `int` and `len` give whole numbers as floats, which cannot wrap."""
+        """`range` is left with whole numbers, `int` gives them as floats, which cannot wrap, and `len` is refused."""
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             node.args = [_whole(self.visit(argument)) for argument in node.args]
             return node

@@ -58,9 +58,9 @@ def execute(
     progress: Progress = ignore,
 ) -> Values:
     """Compute a plan in memory. `progress` is told the iterations that each finished block adds."""
-    from numba import config
+    from sweep.engine.branchless import JIT
 
-    source = write_kernel(plan, status_of, branchless=not config.DISABLE_JIT)  # type: ignore[attr-defined]
+    source = write_kernel(plan, status_of, branchless=JIT)
     execution = Execution(plan, source, load_kernel(source.text, announce))
     execution.run(threads or os.cpu_count() or 1, block_points, progress)
     return execution.values(status_of)

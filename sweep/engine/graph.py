@@ -205,8 +205,7 @@ def computed_default(parameter: Parameter) -> Quantity:
 
 def needed_names(variant: Variant, quantity: Quantity) -> list[str]:
     """Inputs of a variant's function and predicates, without the coordinates of its own extra dimensions."""
-    functions = [*variant.fails.values(), *([variant.moot] if variant.moot else [])]
-    names = [*variant.inputs, *(name for function in functions for name in argument_names(function))]
+    names = [*variant.inputs, *variant.failure_inputs, *(argument_names(variant.moot) if variant.moot else ())]
     return [name for name in names if name not in quantity.dims]
 
 

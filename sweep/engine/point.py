@@ -57,8 +57,7 @@ def _argument(name: str, values: Mapping[str, Any]) -> Any:
 
 def _status(graph: Graph, branch: Branch, values: Mapping[str, Any], statuses: Mapping[str, str]) -> str:
     variant = branch.variant
-    predicates = [name for fails in variant.fails.values() for name in argument_names(fails)]
-    owners = [graph.owner.get(name, name) for name in (*variant.inputs, *predicates)]
+    owners = [graph.owner.get(name, name) for name in (*variant.inputs, *variant.failure_inputs)]
     worst = max([STATUS_CODE[statuses.get(owner, "ok")] for owner in owners], default=0)
     if variant.moot and variant.moot(*(_argument(name, values) for name in argument_names(variant.moot))):
         worst = 0

@@ -26,9 +26,9 @@ def to_dataset(grid: Grid, plan: Plan, values: Values) -> xr.Dataset:
     for name, array in values.outputs.items():
         dims = (*plan.dims[name], *plan.extra_dims(name))
         variables[name] = (dims, array, output_attributes(plan, name))
-    variables["status"] = (plan.status_dims, values.status, status_attributes())
+    variables["status"] = (plan.status_dims, values.status, status_attributes("the worst over the outputs"))
     for name, array in values.statuses.items():
-        variables[f"{name}_status"] = (plan.dims[name], array, status_attributes())
+        variables[f"{name}_status"] = (plan.dims[name], array, status_attributes(f"of {name} alone"))
     coordinates: dict[str, Any] = {}
     for axis in plan.axes.values():
         coordinates.update(axis_coordinates(axis, grid))
@@ -54,10 +54,9 @@ def output_attributes(plan: Plan, name: str) -> dict[str, Any]:
     return attributes | {"units": description.unit}
 
 
-def status_attributes() -> dict[str, Any]:
+def status_attributes(of_what: str) -> dict[str, Any]:
     """Attributes of a status variable."""
-    comment = "Why a value is missing; the worst over the outputs"
-    return {"long_name": "status", "comment": comment} | flags(STATUSES)
+    return {"long_name": "status", "comment": f"Why a value is missing; {of_what}"} | flags(STATUSES)
 
 
 def flags(labels: tuple[str, ...]) -> dict[str, Any]:
