@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test lint types unit nojit bench clean
+.PHONY: demo test lint types unit nojit readme bench clean
 
 $(VENV)/.installed: requirements.txt pyproject.toml
 ifdef UV
@@ -46,6 +46,9 @@ unit: $(VENV)/.installed
 
 nojit: $(VENV)/.installed
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "not heavy"
+
+readme: $(VENV)/.installed
+	$(BIN)/python -m tests.readme_tables
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m tests.benchmarks

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sweep.catalog import default_registry, extended_registry
+from sweep.engine.loopnest import KernelSource, write_kernel
+from sweep.engine.machine import available_memory, readable
 from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan, make_plan
 from sweep.errors import Fault, InputError
+from sweep.grid.located import Located, from_python
 from sweep.grid.reader import Grid
 from sweep.grid.reader import load_grid as read_grid
 from sweep.registry import Parameter, Registry
@@ -18,28 +22,52 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def load_grid(source: str | Path | Mapping[str, Any], with_files: Sequence[str | Path] = ()) -> Grid:
+def load_grid(
+    source: str | Path | Mapping[str, Any],
+    with_files: Sequence[str | Path] = (),
+    settings: Mapping[str, Any] | None = None,
+    outputs: Sequence[str | Located] = (),
+) -> Grid:
     """Read and check a grid file, or a dict of the same shape.
 
-    `with_files` are Python files that add quantities and parameters; they are executed. Raises InputError.
+    `with_files` are Python files that add quantities and parameters; they are executed. `settings` are values that
+    come before those of the grid: one value, or a list or a spaced form for an axis. `outputs` come instead of the
+    grid's; axes on which none of them depends are then `dropped`. Raises InputError with every fault.
     """
-    return read_grid(source, extended_registry(with_files))
+    items = {
+        str(name): value if isinstance(value, Located) else from_python(value, f"settings.{name}")
+        for name, value in (settings or {}).items()
+    }
+    names = [name if isinstance(name, Located) else from_python(name, "outputs") for name in outputs]
+    grid = read_grid(source, extended_registry(with_files), items, names)
+    if not outputs:
+        return grid
+    idle = idle_axes(grid, make_plan(grid.registry, grid.outputs, grid.axes, grid.fixed))
+    return replace(grid, axes=tuple(axis for axis in grid.axes if axis.name not in idle), dropped=idle)
 
 
 def plan(grid: Grid) -> Plan:
     """Work out what a grid computes. Raises InputError for an axis that no output depends on."""
     made = make_plan(grid.registry, grid.outputs, grid.axes, grid.fixed)
-    idle = [axis.name for axis in grid.axes if axis.name not in made.status_dims]
+    idle = idle_axes(grid, made)
     if idle:
         outputs = ", ".join(grid.outputs)
         raise InputError([Fault(grid.places[name], f"no output depends on {name!r} here ({outputs})") for name in idle])
     return made
 
 
+def idle_axes(grid: Grid, made: Plan) -> tuple[str, ...]:
+    """Names of axes that no output depends on."""
+    return tuple(axis.name for axis in grid.axes if axis.name not in made.status_dims)
+
+
 def unused(grid: Grid, made: Plan) -> list[str]:
-    """Names of fixed values that no output depends on, 'name (preset)' for those of a preset."""
-    idle = [name for name in grid.fixed if name not in made.graph.parameters]
-    return [f"{name} ({grid.given_by[name]})" if grid.given_by[name] else name for name in idle]
+    """Names of values that no output depends on: fixed ones, 'name (preset)' for those of a preset, and members of
+    zipped dimensions."""
+    used = made.graph.parameters
+    fixed = [f"{name} ({grid.given_by[name]})".removesuffix(" ()") for name in grid.fixed if name not in used]
+    zipped = [f"{name} (zip {axis.name})" for axis in grid.axes for name in axis.members if name not in used]
+    return fixed + zipped
 
 
 def run(
@@ -48,18 +76,42 @@ def run(
     announce: Announce = ignore,
     progress: Progress = ignore,
 ) -> xr.Dataset:
-    """Compute a grid in memory and return it as a labelled dataset.
+    """Compute a grid in memory, on `threads` threads or one per core, and return it as a labelled dataset.
 
-    `announce` is told, in a line, of work that takes time; `progress` how many points each finished block adds.
+    `announce` is told, in a line, of work that takes time; `progress` of which loop nest, and how many points, each
+    finished block is. Raises InputError for what is wrong with the grid, and for a result that memory cannot hold.
     """
-    from sweep.engine.execute import execute
-    from sweep.store.dataset import to_dataset
-
     if not isinstance(grid, Grid):
         grid = load_grid(grid)
     made = plan(grid)
-    values = execute(made, threads, grid.statuses, announce=announce, progress=progress)
-    return to_dataset(grid, made, values)
+    source = write_kernel(made, grid.statuses)
+    return compute(grid, made, source, threads, announce, progress)
+
+
+def compute(
+    grid: Grid,
+    made: Plan,
+    source: KernelSource,
+    threads: int | None = None,
+    announce: Announce = ignore,
+    progress: Progress = ignore,
+) -> xr.Dataset:
+    """What `run` does for a grid that is planned and whose kernel is written."""
+    from sweep.engine.execute import execute
+    from sweep.store.dataset import to_dataset
+    from sweep.store.record import attributes
+
+    check_memory(grid, made)
+    values = execute(made, threads, grid.statuses, announce=announce, progress=progress, source=source)
+    return to_dataset(grid, made, values, attributes(grid, made, source.text))
+
+
+def check_memory(grid: Grid, made: Plan) -> None:
+    """Raise InputError if the arrays of a plan do not fit into the memory that is available."""
+    needed, available = made.result_bytes(grid.statuses) + made.kept_bytes, available_memory()
+    if needed > available:
+        what = f"{readable(needed)} of memory are needed and {readable(available)} are available"
+        raise InputError([Fault(grid.name, f"{what}; use fewer points or outputs")])
 
 
 def open_result(path: str | Path) -> xr.Dataset:

@@ -17,7 +17,6 @@ from sweep.registry import Registry
 MODULES = ("packet", "link", "switch", "transfer", "collective", "tree", "breakdown", "frame_trace")
 
 
-@cache
 def default_registry() -> Registry:
     """All shipped parameters and quantities."""
     return extended_registry(())
@@ -25,6 +24,15 @@ def default_registry() -> Registry:
 
 def extended_registry(files: Sequence[str | Path]) -> Registry:
     """The shipped models and those of some Python files, which are executed. Raises InputError for a bad file."""
+    return _registry_with(files) if files else _shipped_registry()
+
+
+@cache
+def _shipped_registry() -> Registry:
+    return _registry_with(())
+
+
+def _registry_with(files: Sequence[str | Path]) -> Registry:
     registry = Registry()
     for name in MODULES:
         registry.add_module(importlib.import_module(f"sweep.models.{name}"))
@@ -50,7 +58,7 @@ def _load(path: Path) -> ModuleType:
         exec(compile(text, str(path), "exec"), module.__dict__)
     except InputError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = getattr(error, "lineno", None) or (frames[-1].lineno if frames else 1)
         raise InputError([Fault(f"{path}:{line}", f"{type(error).__name__}: {error}")]) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,21 @@ class InputError(SweepError):
     def __init__(self, faults: Sequence[Fault]) -> None:
         self.faults = tuple(faults)
         super().__init__("\n".join(str(fault) for fault in self.faults))
+
+
+def in_order(faults: Iterable[Fault]) -> list[Fault]:
+    """Each fault once; those of a file by line and column, files in the order in which they come up."""
+    once = list(dict.fromkeys(faults))
+    places = [re.fullmatch(r"(.*):(\d+):(\d+)", fault.where, re.S) for fault in once]
+    names = list(dict.fromkeys(place[1] if place else fault.where for place, fault in zip(places, once, strict=True)))
+
+    def position(index: int) -> tuple[int, int, int]:
+        place = places[index]
+        if place is None:
+            return names.index(once[index].where), 0, index
+        return names.index(place[1]), int(place[2]), int(place[3])
+
+    return [once[index] for index in sorted(range(len(once)), key=position)]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

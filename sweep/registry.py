@@ -67,7 +67,7 @@ class Parameter:
     def bounds(self) -> str:
         """The allowed range in words; empty where there is none."""
         limits = ((">=", self.minimum), (">", self.above), ("<=", self.maximum), ("<", self.below))
-        return " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
+        return " and ".join(f"{sign} {limit:.16g}" for sign, limit in limits if limit is not None)
 
     def allows(self, value: float) -> bool:
         """Whether a number lies within the bounds."""
@@ -120,7 +120,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A named node of the graph with its variants; `outputs` has one entry except for kernels."""
+    """A named node of the graph with its variants; `outputs` has one entry except for kernels.
+
+    `steps` says how many steps the loop of a kernel takes, for estimates of time.
+    """
 
     name: str
     kind: str
@@ -128,6 +131,7 @@ class Quantity:
     variants: tuple[Variant, ...]
     costly: bool = False
     dims: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    steps: Callable[..., float] | None = None
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,7 @@ class _Declaration:
     variant: Variant
     costly: bool
     dims: Mapping[str, tuple[float, ...]]
+    steps: Callable[..., float] | None = None
 
 
 def parameter(
@@ -197,15 +202,17 @@ def kernel(
     outputs: Mapping[str, Output],
     dims: Mapping[str, tuple[float, ...]],
     fails: Mapping[str, Predicate] | None = None,
+    steps: Callable[..., float] | None = None,
 ) -> Callable[[Function], Function]:
     """Declare a kernel: a function that returns one value per entry of `outputs`, in that order.
 
     `dims` gives the coordinates of its extra dimensions; each is passed to the argument of its name, as an array.
+    `steps`, a function of some of its inputs, says how many steps its loop takes, for estimates of time.
     """
 
     def decorate(function: Function) -> Function:
         variant = _variant(function, None, fails, None)
-        _attach(function, _Declaration(function.__name__, "kernel", dict(outputs), variant, True, dict(dims)))
+        _attach(function, _Declaration(function.__name__, "kernel", dict(outputs), variant, True, dict(dims), steps))
         return function
 
     return decorate
@@ -260,10 +267,17 @@ def _attach(function: Callable[..., Any], declaration: _Declaration) -> None:
 RESERVED = {"status", "label", "select", "scalar", "nest", "np", "math", "numba", "float", "range", "max", "min", "abs"}
 
 
+RESERVED_STARTS = ("i_", "q_", "c_", "start_", "stop_", "kept_", "out_", "status_")
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name means something else in grids, results or kernels."""
+    return name in RESERVED or name.endswith(("_", "_status")) or name.startswith(RESERVED_STARTS)
+
+
 def check_name(name: str, where: str) -> None:
-    """Raise InputError for a name that means something else in grids, results or kernels."""
-    affixes = name.endswith(("_", "_status")) or name.startswith(("i_", "q_", "c_", "start_", "stop_", "kept_", "out_"))
-    if name in RESERVED or affixes or name.startswith("status_"):
+    """Raise InputError for a reserved name."""
+    if is_reserved(name):
         raise InputError([Fault(where, f"the name {name!r} is reserved; call it something else")])
 
 
@@ -314,7 +328,9 @@ class Registry:
                 check_name(output, where)
                 if output in self:
                     raise InputError([Fault(where, f"the name {output!r} is taken by another parameter or quantity")])
-            self.quantities[new.name] = Quantity(new.name, new.kind, new.outputs, (new.variant,), new.costly, new.dims)
+            self.quantities[new.name] = Quantity(
+                new.name, new.kind, new.outputs, (new.variant,), new.costly, new.dims, new.steps
+            )
             self.output_owner.update(dict.fromkeys(new.outputs, new.name))
             return
         if new.kind != known.kind or (new.outputs is not None and new.outputs != known.outputs):
@@ -334,6 +350,9 @@ class Registry:
                     if name not in self and name not in node.dims:
                         hint = nearest(name, self.names())
                         faults.append(Fault(where, f"{node.name} needs {name!r}, which does not exist{hint}"))
+                for name in argument_names(node.steps) if node.steps else ():
+                    if name not in variant.inputs:
+                        faults.append(Fault(where, f"{node.name}: steps takes {name!r}, which is not an input"))
                 faults += [Fault(where, f"{node.name}: {what}") for what in self.faults_of_choices(variant)]
         if faults:
             raise InputError(faults)

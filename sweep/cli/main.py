@@ -21,6 +21,9 @@ COMMANDS = {
     "plot": "Draw a heat map of a result.",
 }
 
+MAX_FAULTS = 50
+"""Faults that are printed; more would hide the first ones."""
+
 
 class LazyGroup(click.Group):
     """A group that knows the names and help lines of its commands without importing them."""
@@ -77,8 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> Any:
         error.show()
         sys.exit(2)
     except InputError as error:
-        for fault in error.faults:
+        for fault in error.faults[:MAX_FAULTS]:
             click.echo(f"error: {fault}", err=True)
+        if len(error.faults) > MAX_FAULTS:
+            click.echo(f"error: and {len(error.faults) - MAX_FAULTS} more faults", err=True)
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing was written", err=True)

@@ -1,10 +1,15 @@
-"""Options that several commands share."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import click
 
-grid_argument = click.argument("grid", type=click.Path())
+if TYPE_CHECKING:
+    from sweep.grid.reader import Grid
+
 with_option = click.option(
     "--with",
     "with_files",
@@ -12,6 +17,63 @@ with_option = click.option(
     metavar="FILE.py",
     help="Python file with quantities and parameters of your own; it is executed.",
 )
+
+
+def grid_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command a grid and the options that change what is read from it; see `load`."""
+    set_option = click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Value of a parameter in place of the grid's; a list such as [1, 2] or a form such as {range: [0, 3]} "
+        "makes it an axis.",
+    )
+    outputs_option = click.option(
+        "--outputs",
+        multiple=True,
+        metavar="NAME,...",
+        help="Outputs in place of the grid's; axes on which none of them depends are dropped.",
+    )
+    for option in (with_option, outputs_option, set_option, click.argument("grid", type=click.Path())):
+        command = option(command)
+    return command
+
+
+def load(grid: str, settings: tuple[str, ...], outputs: tuple[str, ...], with_files: tuple[str, ...]) -> Grid:
+    """The grid that a command was given, with what its options change; axes that are dropped are named in a line."""
+    from sweep import api
+    from sweep.errors import Fault, InputError
+    from sweep.grid.located import Located, from_text
+
+    values: dict[str, Located] = {}
+    faults: list[Fault] = []
+    for setting in settings:
+        name, equals, text = (part.strip() for part in setting.partition("="))
+        if not equals:
+            faults.append(Fault("--set", f"{setting!r} is not of the form NAME=VALUE"))
+            continue
+        if name in values:
+            faults.append(Fault("--set", f"{name!r} is given twice"))
+        try:
+            values[name] = from_text(text, f"--set {name}")
+        except InputError as error:
+            faults += error.faults
+    if faults:
+        raise InputError(faults)
+    names = [Located(name.strip(), "--outputs") for group in outputs for name in group.split(",")]
+    loaded = api.load_grid(grid, with_files, values, names)
+    if loaded.dropped:
+        say(f"no output depends on {', '.join(loaded.dropped)}: dropped")
+    return loaded
+
+
+def terminal_width() -> int:
+    """Columns of the terminal, within reason; in a pipe a fixed number, so that output does not depend on who looks."""
+    import shutil
+    import sys
+
+    return min(max(shutil.get_terminal_size().columns, 60), 160) if sys.stdout.isatty() else 100
 
 
 def say(line: str) -> None:

@@ -4,45 +4,67 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from sweep.cli.options import grid_argument, say, with_option
+from sweep.cli.options import grid_options, load, say
+from sweep.cli.progress import Bar
+
+if TYPE_CHECKING:
+    from sweep.engine.plan import Plan
 
 
 @click.command("run")
-@grid_argument
+@grid_options
 @click.option("-o", "--output", type=click.Path(), help="Result file; default: results/<name of the grid>.nc.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; default: one per core.")
-@click.option("--overwrite", is_flag=True, help="Replace a result that is there.")
-@with_option
-def command(grid: str, output: str | None, threads: int | None, overwrite: bool, with_files: tuple[str, ...]) -> None:
+@click.option("--overwrite", is_flag=True, help="Compute again and replace a result that is there.")
+def command(
+    grid: str,
+    output: str | None,
+    threads: int | None,
+    overwrite: bool,
+    settings: tuple[str, ...],
+    outputs: tuple[str, ...],
+    with_files: tuple[str, ...],
+) -> None:
     """Compute GRID and write the result as NetCDF.
 
-    Exit code 1 if points failed (error, deadlock, budget).
+    Does nothing where the file has this result already. Exit code 1 if points failed (error, deadlock, budget).
     """
     from sweep import api
+    from sweep.engine.loopnest import write_kernel
+    from sweep.store.record import attributes
+    from sweep.store.target import check_folder, is_up_to_date
 
-    loaded = api.load_grid(grid, with_files)
+    loaded = load(grid, settings, outputs, with_files)
     made = api.plan(loaded)
     path = Path(output) if output else Path("results") / f"{loaded.name}.nc"
-    check_path(path, overwrite)
     idle = api.unused(loaded, made)
     if idle:
         say(f"not used by these outputs: {', '.join(idle)}")
-    check_memory(made.result_bytes)
+    source = write_kernel(made, loaded.statuses)
+    if is_up_to_date(path, attributes(loaded, made, source.text), overwrite):
+        click.echo(f"{path} is up to date")
+        return
+    api.check_memory(loaded, made)
+    size = made.result_bytes(loaded.statuses)
+    check_folder(path, size)
     from sweep.store.netcdf import write
     from sweep.views.summary import failures
 
     start = time.perf_counter()
-    dataset = api.run(loaded, threads, announce=say)
+    with Bar("computing", lambda rate: f"{rate / 1e6:.3g} M points/s") as bar:
+        dataset = api.compute(loaded, made, source, threads, announce=say, progress=nest_progress(made, bar))
     computed = time.perf_counter()
-    write(dataset, path)
+    with Bar("writing", lambda rate: f"{rate / 1e6:.3g} MB/s") as bar:
+        write(dataset, path, progress=lambda written: bar.add(written / size, written))
     written = time.perf_counter()
-    points = dataset["status"].size
     click.echo(
-        f"{points} points x {len(loaded.outputs)} outputs in {computed - start:.2f} s, "
+        f"{dataset['status'].size} points x {len(loaded.outputs)} outputs in {computed - start:.2f} s, "
         f"written in {written - computed:.2f} s to {path}"
     )
     failed, missing = failures(dataset["status"])
@@ -52,28 +74,14 @@ def command(grid: str, output: str | None, threads: int | None, overwrite: bool,
         sys.exit(1)
 
 
-def check_path(path: Path, overwrite: bool) -> None:
-    """Refuse, before any work, a result file that is there or could not be written."""
-    import os
+def nest_progress(made: Plan, bar: Bar) -> Callable[[str, int], None]:
+    """Moves a bar by the share of the time that each finished block of a nest is expected to take."""
+    if not sys.stderr.isatty():
+        return lambda nest, points: None
+    from sweep.engine.estimate import nest_seconds
+    from sweep.engine.forecast import forecast
 
-    from sweep.errors import Fault, InputError
-
-    if path.exists() and not path.is_file():
-        raise InputError([Fault(str(path), "is not a file")])
-    if path.exists() and not overwrite:
-        raise InputError([Fault(str(path), "is already there; --overwrite replaces it, -o writes elsewhere")])
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError([Fault(str(path), f"cannot be written: {folder} is not a folder to write to")])
-
-
-def check_memory(needed: int) -> None:
-    """Refuse a result that does not fit into memory."""
-    import os
-
-    from sweep.errors import Fault, InputError
-
-    available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > 0.9 * available:
-        sizes = f"{needed / 1e9:.3g} GB, and this machine has {available / 1e9:.3g} GB of memory"
-        raise InputError([Fault("grid", f"the result would take {sizes}; use fewer points or outputs")])
+    seconds = nest_seconds(made, forecast(made))
+    total = sum(seconds.values())
+    share = {nest.name: seconds[nest.name] / total / made.points(nest.dims) for nest in made.nests}
+    return lambda nest, points: bar.add(share[nest] * points, points)

@@ -38,15 +38,11 @@ SERIAL_BELOW = 100_000
 
 @dataclass(frozen=True)
 class Values:
-    """Arrays of the wanted outputs and their status, and the text of the kernel that computed them.
-
-    `statuses` has the status of single outputs for which it was asked.
-    """
+    """Arrays of the wanted outputs and their status; `statuses` has that of single outputs for which it was asked."""
 
     outputs: Mapping[str, Array]
     status: Array
     statuses: Mapping[str, Array]
-    kernel: str
 
 
 def execute(
@@ -56,11 +52,14 @@ def execute(
     block_points: int = BLOCK_POINTS,
     announce: Announce = ignore,
     progress: Progress = ignore,
+    source: KernelSource | None = None,
 ) -> Values:
-    """Compute a plan in memory. `progress` is told the iterations that each finished block adds."""
+    """Compute a plan in memory. `progress` is told of which nest, and how many iterations, each finished block is;
+    `source` is the text of the compiled kernel, if it is there already."""
     from sweep.engine.branchless import JIT
 
-    source = write_kernel(plan, status_of, branchless=JIT)
+    if source is None or not JIT:
+        source = write_kernel(plan, status_of, branchless=JIT)
     execution = Execution(plan, source, load_kernel(source.text, announce))
     execution.run(threads or os.cpu_count() or 1, block_points, progress)
     return execution.values(status_of)
@@ -158,16 +157,11 @@ class Execution:
         def run_block(block: Block) -> None:
             with np.errstate(all="ignore"):  # matters without JIT: there, too, a status explains what is not finite
                 function(*(np.uint64(bound) for pair in block for bound in pair), *arguments)
-            progress(math.prod(stop - start for start, stop in block))
+            progress(call.name, math.prod(stop - start for start, stop in block))
 
         self.compile_nest(lambda: function(*(np.uint64(0) for _ in range(2 * len(sizes))), *arguments))
-        if call.is_costly:
-            block_points = min(block_points, COSTLY_BLOCK_POINTS)
-        if threads == 1 or (points < SERIAL_BELOW and not call.is_costly):
-            for block in blocks(sizes, block_points):
-                run_block(block)
-        else:
-            run_on_threads(run_block, blocks(sizes, min(block_points, -(-points // (4 * threads)))), threads)
+        split = split_into(points, call.is_costly, threads, block_points)
+        run_on_threads(run_block, blocks(sizes, split.block_points), split.threads)
 
     def compile_nest(self, run_empty_block: Callable[[], object]) -> None:
         """Compile a nest by running a block without points. Raises InputError for a formula that numba refuses."""
@@ -198,21 +192,43 @@ class Execution:
                 np.maximum(status, part.reshape(shape), out=status)
         outputs = {name: self.arrays[f"out_{name}"] for name in plan.graph.outputs}
         statuses = {name: self.arrays[f"out_status_{name}"] for name in status_of}
-        return Values(outputs, status, statuses, self.source.text)
+        return Values(outputs, status, statuses)
+
+
+@dataclass(frozen=True)
+class Split:
+    """How a nest is run: on how many threads, in blocks of about how many iterations."""
+
+    threads: int
+    block_points: int
+
+
+def split_into(points: int, is_costly: bool, threads: int, block_points: int = BLOCK_POINTS) -> Split:
+    """The split of a nest of some iterations: a few blocks per thread, none too long; small nests on one thread."""
+    if is_costly:
+        block_points = min(block_points, COSTLY_BLOCK_POINTS)
+    if threads == 1 or (points < SERIAL_BELOW and not is_costly):
+        return Split(1, block_points)
+    return Split(threads, max(min(block_points, -(-points // (4 * threads))), 1))
 
 
 def blocks(sizes: Sequence[int], points: int) -> Iterator[Block]:
     """Cut a nest into blocks of about `points` iterations, by ranges of its outer axes."""
+    starts = [range(0, size, length) for size, length in zip(sizes, block_lengths(sizes, points), strict=True)]
+    for corner in product(*starts):
+        yield tuple(
+            (start, min(start + each.step, size)) for start, each, size in zip(corner, starts, sizes, strict=True)
+        )
+
+
+def block_lengths(sizes: Sequence[int], points: int) -> list[int]:
+    """Length of a block of about `points` iterations along each axis."""
     inner = 1
     lengths = [1] * len(sizes)
     for position in range(len(sizes) - 1, -1, -1):
         lengths[position] = max(min(points // inner, sizes[position]), 1)
         inner *= sizes[position]
-    starts = [range(0, size, length) for size, length in zip(sizes, lengths, strict=True)]
-    for corner in product(*starts):
-        yield tuple(
-            (start, min(start + length, size)) for start, length, size in zip(corner, lengths, sizes, strict=True)
-        )
+    return lengths
 
 
 def run_on_threads(work: Callable[[Block], None], items: Iterator[Block], threads: int) -> None:
@@ -234,10 +250,13 @@ def run_on_threads(work: Callable[[Block], None], items: Iterator[Block], thread
             stop.set()
 
     workers = [threading.Thread(target=loop) for _ in range(threads - 1)]
-    for worker in workers:
-        worker.start()
-    loop()
-    for worker in workers:
-        worker.join()
+    try:
+        for worker in workers:
+            worker.start()
+        loop()
+        for worker in workers:
+            worker.join()
+    finally:
+        stop.set()
     if errors:
         raise errors[0]

@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 
@@ -37,16 +38,21 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
+def kernel_name(text: str) -> str:
+    """The name of a kernel's module and file: it changes with all that the machine code depends on."""
+    versions = [sweep.__version__, *map(metadata.version, ("numba", "llvmlite")), sys.version_info[:3], INTERLEAVE]
+    helpers = (Path(__file__).parent / "branchless.py").read_text(encoding="utf-8")
+    return f"sweep_kernel_{digest(f'{versions} {helpers} {text}')}"
+
+
+def is_compiled(text: str) -> bool:
+    """Whether the cache has machine code of a kernel text."""
+    return any((cache_folder() / "kernels" / "__pycache__").glob(f"{kernel_name(text)}*.nbi"))
+
+
 def load_kernel(text: str, announce: Announce) -> ModuleType:
     """The module of a kernel text, from the cache where it is there. `announce` is told what takes time."""
-    import llvmlite
-    import numba
-
-    from sweep.engine import branchless
-
-    versions = (sweep.__version__, numba.__version__, llvmlite.__version__, sys.version_info[:3], INTERLEAVE)
-    helpers = Path(branchless.__file__).read_text(encoding="utf-8")
-    name = f"sweep_kernel_{digest(f'{versions} {helpers} {text}')}"
+    name = kernel_name(text)
     if name in sys.modules:
         return sys.modules[name]
     try:
@@ -54,7 +60,7 @@ def load_kernel(text: str, announce: Announce) -> ModuleType:
     except OSError as error:
         announce(f"kernels cannot be kept ({error}); compiling in memory, this run only")
         return _load_in_memory(name, text)
-    if not any(path.parent.glob(f"__pycache__/{name}*.nbi")):
+    if not is_compiled(text):
         announce("compiling the grid's kernel, once; later runs take it from the cache")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None

@@ -81,13 +81,21 @@ class Plan:
         used = {dim for name in self.graph.outputs for dim in self.dims[name]}
         return tuple(dim for dim in self.axes if dim in used)
 
+    def output_bytes(self, name: str) -> int:
+        """Bytes of an output's array."""
+        return math.prod(self.shape(name)) * (1 if self.graph.output(name).categories else 8)
+
+    def result_bytes(self, statuses: Sequence[str] = ()) -> int:
+        """Bytes of all result arrays: outputs, `status`, and the statuses that some outputs have apart."""
+        arrays = [self.output_bytes(name) for name in self.graph.outputs]
+        return sum(arrays) + self.points(self.status_dims) + sum(self.points(self.dims[name]) for name in statuses)
+
     @property
-    def result_bytes(self) -> int:
-        """Bytes of all result arrays, status included."""
-        total = self.points(self.status_dims)
-        for name in self.graph.outputs:
-            total += math.prod(self.shape(name)) * (1 if self.graph.output(name).categories else 8)
-        return total
+    def kept_bytes(self) -> int:
+        """Bytes of the arrays that pass values and statuses from nest to nest."""
+        values = [name for nest in self.nests for name in nest.stages]
+        statuses = [self.value_of(name) for nest in self.nests for name in nest.status_stages]
+        return sum(map(self.output_bytes, values)) + sum(self.points(self.dims[name]) for name in statuses)
 
 
 def make_plan(registry: Registry, outputs: Sequence[str], axes: Sequence[Axis], fixed: Mapping[str, Any]) -> Plan:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sweep.axis import Axis
-from sweep.errors import Fault, InputError, nearest
-from sweep.grid.located import Located, Number, from_python, read_yaml
-from sweep.grid.values import RejectedError, read_axis, read_table, read_value
-from sweep.registry import RESERVED, Parameter, Registry
+from sweep.errors import Fault, InputError, in_order, nearest
+from sweep.grid.located import Document, Located, Number, from_python, read_text, read_yaml
+from sweep.grid.presets import read_presets
+from sweep.grid.values import SPACED, RejectedError, read_axis, read_list, read_table, read_value
+from sweep.registry import Parameter, Registry, is_reserved
 
 KEYS = ("title", "presets", "outputs", "axes", "zip", "fixed")
-PRESETS = Path(__file__).parent.parent / "presets"
-
-
-@dataclass(frozen=True)
-class Preset:
-    """Where a set of values came from: its name and the digest of its file."""
-
-    name: str
-    digest: str
 
 
 @dataclass(frozen=True)
 class Grid:
     """A checked grid: `axes` from outer to inner, `fixed` values of parameters that are not axes.
 
-    `statuses` names the outputs of which the status is wanted apart, by `<output>_status`.
-    `places` says where each axis, value and output was written; `given_by` which preset (or the grid, '') gave each
-    fixed value.
+    `statuses` names the outputs of which the status is wanted apart, by `<output>_status`. `presets` maps the presets
+    that gave values to the digests of their files. `places` says where each axis, value and output was written;
+    `given_by` which preset (or the grid, '') gave each fixed value. `dropped` are axes that were left out because none
+    of the outputs that were asked for in place of the grid's depends on them.
     """
 
     name: str
@@ -41,28 +33,40 @@ class Grid:
     statuses: tuple[str, ...]
     axes: tuple[Axis, ...]
     fixed: Mapping[str, Any]
-    presets: tuple[Preset, ...]
+    presets: Mapping[str, str]
     places: Mapping[str, str]
     given_by: Mapping[str, str]
     registry: Registry
+    dropped: tuple[str, ...] = ()
 
 
-def load_grid(source: str | Path | Mapping[str, Any], registry: Registry) -> Grid:
-    """Read a grid file, or a dict of the same shape. Raises InputError with every fault that was found."""
+def load_grid(
+    source: str | Path | Mapping[str, Any],
+    registry: Registry,
+    settings: Mapping[str, Located] | None = None,
+    outputs: Sequence[Located] = (),
+) -> Grid:
+    """Read a grid file, or a dict of the same shape. Raises InputError with every fault that was found.
+
+    `settings` are values that come before those of the grid: a list or a spaced form makes an axis, in the place of
+    the axis of that name or after the others; one value takes the place of an axis or of a fixed value. `outputs`
+    come instead of the grid's.
+    """
     if isinstance(source, Mapping):
-        return _Reader(registry, "grid", Path.cwd()).read(from_python(source, "grid"))
-    path = Path(source)
-    return _Reader(registry, path.stem, path.parent).read(read_yaml(read_text(path), str(source)))
-
-
-def read_text(path: Path) -> str:
-    """The text of a file that the user named; InputError where there is none."""
+        name, folder, document = "grid", Path.cwd(), Document(from_python(source, "grid"), ())
+    else:
+        path = Path(source)
+        name, folder, document = path.stem, path.parent, read_yaml(read_text(path), str(source))
+    reader = _Reader(registry, name, folder)
     try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise InputError([Fault(str(path), "is not a text file in UTF-8")]) from None
-    except OSError as error:
-        raise InputError([Fault(str(path), f"cannot be read: {error.strerror}")]) from None
+        grid = reader.read(document.root, settings or {}, outputs)
+    except InputError as error:
+        reader.faults += error.faults
+    broken = {fault.where for fault in document.faults}
+    faults = [*document.faults, *(fault for fault in reader.faults if fault.where not in broken)]
+    if faults:
+        raise InputError(in_order(faults))
+    return grid
 
 
 class _Reader:
@@ -74,45 +78,42 @@ class _Reader:
         self.fixed: dict[str, Any] = {}
         self.places: dict[str, str] = {}
         self.given_by: dict[str, str] = {}
-        self.presets: list[Preset] = []
 
-    def read(self, root: Located) -> Grid:
+    def read(self, root: Located, settings: Mapping[str, Located], outputs: Sequence[Located]) -> Grid:
         if not isinstance(root.value, dict):
             raise InputError([Fault(root.where, f"a grid is a mapping with the keys {', '.join(KEYS)}")])
         for key, item in root.value.items():
             if key not in KEYS:
                 what = f"{key!r} is not a key of a grid; there are {', '.join(KEYS)}{nearest(key, KEYS)}"
                 self.faults.append(Fault(item.key, what))
-        sections = {key: root.value[key] for key in KEYS if key in root.value}
-        title = self.title(sections)
-        self.read_presets(sections)
-        fixed = self.mapping(sections, "fixed")
-        self.read_fixed({name: item for name, item in fixed.items() if self.is_table(name)}, "")
-        outputs = self.outputs(sections, root)
-        zipped = self.mapping(sections, "zip")
-        self.check_once(sections, zipped)
-        axes: list[Axis] = []
-        for key in root.value:  # dimensions come in the order of the file
-            if key == "axes":
-                axes += self.plain_axes(self.mapping(sections, "axes"))
-            elif key == "zip":
-                axes += self.zipped_axes(zipped)
-        self.read_fixed({name: item for name, item in fixed.items() if not self.is_table(name)}, "")
-        for axis in axes:
+        title = self.title(root)
+        names = self.outputs(outputs or self.output_list(root))
+        axes, zipped, fixed = (self.mapping(root, key) for key in ("axes", "zip", "fixed"))
+        self.check_once(axes, zipped, fixed)
+        self.apply_settings(settings, axes, zipped, fixed)
+        presets, faults = read_presets(root.value.get("presets"), self.folder)
+        self.faults += faults
+        for preset in presets:
+            self.read_fixed(preset.parameters, preset.name, tables=True)
+            self.read_fixed(preset.parameters, preset.name, tables=False)
+        self.read_fixed(fixed, "", tables=True)
+        dimensions = [*self.plain_axes(axes), *self.zipped_axes(zipped)]
+        sections = [key for key in root.value if key in ("axes", "zip")]
+        if sections[:1] == ["zip"]:  # dimensions come in the order of the file
+            dimensions.sort(key=lambda axis: axis.name not in zipped)
+        self.read_fixed(fixed, "", tables=False)
+        for axis in dimensions:
             for member in axis.members:
                 self.fixed.pop(member, None)
-        if self.faults:
-            raise InputError(self.faults)
-        statuses = tuple(name.removesuffix("_status") for name in outputs if name not in self.registry.output_owner)
-        values = tuple(name for name in outputs if name in self.registry.output_owner)
+        known = self.registry.output_owner
         return Grid(
             name=self.name,
             title=title,
-            outputs=values,
-            statuses=statuses,
-            axes=tuple(axes),
+            outputs=tuple(name for name in names if name in known),
+            statuses=tuple(name.removesuffix("_status") for name in names if name not in known),
+            axes=tuple(dimensions),
             fixed=self.fixed,
-            presets=tuple(self.presets),
+            presets={preset.name: preset.digest for preset in presets},
             places=self.places,
             given_by=self.given_by,
             registry=self.registry,
@@ -121,11 +122,8 @@ class _Reader:
     def fault(self, item: Located, what: str) -> None:
         self.faults.append(Fault(item.where, what))
 
-    def is_table(self, name: str) -> bool:
-        return name in self.registry.parameters and self.registry.parameters[name].is_table
-
-    def title(self, sections: Mapping[str, Located]) -> str:
-        item = sections.get("title")
+    def title(self, root: Located) -> str:
+        item = root.value.get("title")
         if item is None:
             return self.name
         if not isinstance(item.value, str):
@@ -133,27 +131,34 @@ class _Reader:
             return self.name
         return item.value
 
-    def mapping(self, sections: Mapping[str, Located], key: str) -> dict[str, Located]:
-        item = sections.get(key)
+    def mapping(self, root: Located, key: str) -> dict[str, Located]:
+        """A section of the grid as a dict of its own."""
+        item = root.value.get(key)
         if item is None or item.value is None:
             return {}
         if not isinstance(item.value, dict):
-            self.fault(item, f"{key} is a mapping of parameters to values")
+            self.fault(item, f"{key} is a mapping of {'dimensions' if key == 'zip' else 'parameters'} to values")
             return {}
-        return item.value
+        return dict(item.value)
 
-    def outputs(self, sections: Mapping[str, Located], root: Located) -> tuple[str, ...]:
-        item = sections.get("outputs")
+    def output_list(self, root: Located) -> Sequence[Located]:
+        item = root.value.get("outputs")
         if item is None or not isinstance(item.value, list) or not item.value:
             self.fault(item or root, "a grid names its outputs in a list, such as outputs: [collective_latency]")
             return ()
+        return item.value
+
+    def outputs(self, items: Sequence[Located]) -> list[str]:
         names: list[str] = []
-        for element in item.value:
-            name = element.value if isinstance(element.value, str) else str(getattr(element.value, "text", ""))
-            self.check_output(name, element, names)
+        for item in items:
+            if isinstance(item.value, (dict, list)) or item.value is None:
+                self.fault(item, "an output is one word")
+                continue
+            name = item.value.text if isinstance(item.value, Number) else str(item.value)
+            self.check_output(name, item, names)
             names.append(name)
-            self.places[name] = element.where
-        return tuple(names)
+            self.places[name] = item.where
+        return names
 
     def check_output(self, name: str, item: Located, earlier: list[str]) -> None:
         """A name is an output, or `<output>_status` for one of the outputs named before it."""
@@ -185,10 +190,12 @@ class _Reader:
     def labels(self, parameter: Parameter) -> tuple[str, ...]:
         return self.registry.labels(parameter, self.fixed)
 
-    def check_once(self, sections: Mapping[str, Located], zipped: Mapping[str, Located]) -> None:
+    def check_once(
+        self, axes: Mapping[str, Located], zipped: Mapping[str, Located], fixed: Mapping[str, Located]
+    ) -> None:
         """A name stands in one of axes, zip and fixed."""
         seen: dict[str, str] = {}
-        groups = [("axes", self.mapping(sections, "axes")), ("fixed", self.mapping(sections, "fixed"))]
+        groups = [("axes", axes), ("fixed", fixed)]
         groups += [(f"zip {dim}", item.value) for dim, item in zipped.items() if isinstance(item.value, dict)]
         for group, names in groups:
             for name, item in names.items():
@@ -197,6 +204,27 @@ class _Reader:
                 if name in seen:
                     self.faults.append(Fault(item.key, f"{name!r} already stands in {seen[name]}"))
                 seen[name] = group
+
+    def apply_settings(
+        self,
+        settings: Mapping[str, Located],
+        axes: dict[str, Located],
+        zipped: Mapping[str, Located],
+        fixed: dict[str, Located],
+    ) -> None:
+        """Put what was set from outside in the place of what the grid says."""
+        for name, item in settings.items():
+            members = [dim for dim, group in zipped.items() if isinstance(group.value, dict) and name in group.value]
+            if members:
+                self.fault(item, f"{name} moves along {members[0]!r} in this grid; it cannot be set alone")
+                continue
+            is_form = isinstance(item.value, dict) and not self.is_table(name)
+            if isinstance(item.value, list) or is_form:
+                axes[name] = item
+                fixed.pop(name, None)
+            else:
+                fixed[name] = item
+                axes.pop(name, None)
 
     def plain_axes(self, axes: Mapping[str, Located]) -> Iterator[Axis]:
         for name, item in axes.items():
@@ -214,31 +242,38 @@ class _Reader:
             if not isinstance(item.value, dict) or not item.value:
                 self.fault(item, f"zip {dim} is a mapping of parameters to lists of one length")
                 continue
-            taken = dim in self.registry or dim in RESERVED or dim in self.extra_dims()
-            if taken or not dim.isidentifier():
-                self.fault(item, f"the dimension {dim!r} needs a name of its own, made of letters, digits and _")
+            taken = dim in self.registry or is_reserved(dim) or dim in self.extra_dims()
+            if taken or not (dim.isidentifier() and dim.isascii()):
+                what = f"the dimension {dim!r} needs a name of its own, made of letters, digits and _"
+                self.faults.append(Fault(item.key, what))
             self.places[dim] = item.key
-            members: dict[str, Any] = {}
-            labels = self.zip_labels(item.value["label"]) if "label" in item.value else ()
-            for name, values in item.value.items():
-                if name == "label":
-                    continue
-                parameter = self.parameter(name, values)
-                if parameter is None:
-                    continue
-                try:
-                    members[name] = self.zipped_values(values, parameter)
-                except RejectedError as rejected:
-                    self.faults += rejected.faults
-            lengths = {name: len(values) for name, values in members.items()}
-            if labels:
-                lengths["label"] = len(labels)
-            if len(set(lengths.values())) > 1:
-                self.fault(item, f"zip {dim} has lists of different lengths: {lengths}")
-            elif members:
-                yield Axis(dim, members, labels)
-            else:
-                self.fault(item, f"zip {dim} has no parameter")
+            axis = self.zipped_axis(dim, item)
+            if axis is not None:
+                yield axis
+
+    def zipped_axis(self, dim: str, item: Located) -> Axis | None:
+        """The dimension of some lists of one length, with names of its positions if there is a `label`."""
+        members: dict[str, Any] = {}
+        lengths: dict[str, int] = {}
+        faults = len(self.faults)
+        labels = self.zip_labels(item.value["label"]) if "label" in item.value else ()
+        if labels:
+            lengths["label"] = len(labels)
+        for name, values in item.value.items():
+            parameter = self.parameter(name, values) if name != "label" else None
+            if parameter is None:
+                continue
+            try:
+                members[name] = self.zipped_values(values, parameter)
+            except RejectedError as rejected:
+                self.faults += rejected.faults
+                continue
+            lengths[name] = len(members[name])
+        if len(set(lengths.values())) > 1:
+            self.fault(item, f"zip {dim} has lists of different lengths: {lengths}")
+        elif not members and len(self.faults) == faults:
+            self.fault(item, f"zip {dim} has no parameter")
+        return Axis(dim, members, labels) if members and len(self.faults) == faults else None
 
     def extra_dims(self) -> set[str]:
         """Dimensions that kernels bring along."""
@@ -256,77 +291,35 @@ class _Reader:
         """Values of a zipped parameter; unlike those of an axis they may repeat."""
         if not isinstance(item.value, list):
             return read_axis(item, parameter, self.labels(parameter))
-        if parameter.is_table or not item.value:
-            raise RejectedError(Fault(item.where, f"{parameter.name} takes a list of values here"))
-        values = [read_value(element, parameter, self.labels(parameter)) for element in item.value]
-        if parameter.is_choice:
-            return tuple(values)
-        import numpy as np
+        return read_list(item, parameter, self.labels(parameter), repeats=True)
 
-        return np.array(values, np.float64)
+    def is_table(self, name: str) -> bool:
+        return name in self.registry.parameters and self.registry.parameters[name].is_table
 
-    def read_fixed(self, values: Mapping[str, Located], preset: str) -> None:
+    def read_fixed(self, values: Mapping[str, Located], given_by: str, tables: bool) -> None:
+        """Read fixed values: the tables among them, or all others; tables first, because they bring labels."""
         for name, item in values.items():
+            if self.is_table(name) != tables:
+                continue
             parameter = self.parameter(name, item)
             if parameter is None:
                 continue
-            if isinstance(item.value, list):
-                self.fault(item, f"{name} has one value here; a list belongs under axes")
-                continue
             try:
-                if parameter.is_table:
-                    self.fixed[name] = {**self.fixed.get(name, parameter.default), **read_table(item, parameter)}
-                else:
-                    self.fixed[name] = read_value(item, parameter, self.labels(parameter))
+                self.fixed[name] = self.fixed_value(item, parameter)
             except RejectedError as rejected:
                 self.faults += rejected.faults
                 continue
             self.places[name] = item.where
-            self.given_by[name] = preset
+            self.given_by[name] = given_by
 
-    def read_presets(self, sections: Mapping[str, Located]) -> None:
-        item = sections.get("presets")
-        if item is None:
-            return
-        if not isinstance(item.value, list):
-            self.fault(item, "presets is a list of names, or of files such as ./my_chip.yaml")
-            return
-        for element in item.value:
-            path = self.preset_path(element)
-            if path is None:
-                continue
-            try:
-                text = read_text(path)
-                root = read_yaml(text, element.value if path.parent == PRESETS else str(path))
-            except InputError as error:
-                self.faults += error.faults
-                continue
-            self.presets.append(Preset(element.value, hashlib.sha256(text.encode()).hexdigest()[:16]))
-            values = root.value.get("parameters") if isinstance(root.value, dict) else None
-            if values is None or not isinstance(values.value, dict):
-                self.fault(root, "a preset is a mapping with the keys title and parameters")
-                continue
-            for key, extra in root.value.items():
-                if key not in ("title", "parameters"):
-                    self.faults.append(
-                        Fault(extra.key, f"{key!r} is not a key of a preset; there are title, parameters")
-                    )
-            tables_first = sorted(values.value.items(), key=lambda pair: not self.is_table(pair[0]))
-            self.read_fixed(dict(tables_first), element.value)
-
-    def preset_path(self, item: Located) -> Path | None:
-        shipped = sorted(path.stem for path in PRESETS.glob("*.yaml"))
-        name = item.value
-        if not isinstance(name, str):
-            self.fault(item, f"a preset is one of {', '.join(shipped)}, or a file such as ./my_chip.yaml")
-            return None
-        if name in shipped:
-            return PRESETS / f"{name}.yaml"
-        if not name.endswith((".yaml", ".yml")):
-            self.fault(item, f"there is no preset {name!r}; there are {', '.join(shipped)}{nearest(name, shipped)}")
-            return None
-        path = (self.folder / name).resolve()
-        if not path.is_relative_to(self.folder.resolve()):
-            self.fault(item, f"the preset {name!r} lies outside the folder of the grid")
-            return None
-        return path
+    def fixed_value(self, item: Located, parameter: Parameter) -> Any:
+        """One value, or a table with the rows that are known so far."""
+        if parameter.is_table:
+            return {**self.fixed.get(parameter.name, parameter.default), **read_table(item, parameter)}
+        if isinstance(item.value, list):
+            what = f"{parameter.name} has one value here; a list belongs under axes"
+            raise RejectedError(Fault(item.where, what))
+        if isinstance(item.value, dict) and set(item.value) <= set(SPACED):
+            what = f"{parameter.name} has one value here; a range of them belongs under axes"
+            raise RejectedError(Fault(item.where, what))
+        return read_value(item, parameter, self.labels(parameter))

@@ -116,8 +116,6 @@ def read_table(item: Located, parameter: Parameter) -> dict[str, dict[str, Any]]
 
 def read_axis(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDArray[np.float64] | tuple[str, ...]:
     """The values along an axis: float64 for numbers, a tuple of labels for a choice."""
-    if parameter.is_table:
-        raise RejectedError(Fault(item.where, f"{parameter.name} is a table; it cannot be an axis"))
     if isinstance(item.value, list):
         return read_list(item, parameter, labels)
     forms = ", ".join(SPACED)
@@ -128,8 +126,9 @@ def read_axis(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDA
         raise RejectedError(
             Fault(arguments.where, f"{form!r} is not a form of axis; there are {forms}{nearest(form, SPACED)}")
         )
-    if parameter.is_choice:
-        raise RejectedError(Fault(item.where, f"{parameter.name} is a choice; list its values"))
+    if parameter.is_choice or parameter.is_table:
+        kind = "choice; list its values" if parameter.is_choice else "table; it cannot be an axis"
+        raise RejectedError(Fault(item.where, f"{parameter.name} is a {kind}"))
     if not isinstance(arguments.value, list):
         raise RejectedError(
             Fault(arguments.where, f"{form} takes a list such as [first, last{', count' * (form[1:] == 'inspace')}]")
@@ -137,8 +136,12 @@ def read_axis(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDA
     return checked_points(SPACED[form](arguments, parameter), arguments.where, parameter)
 
 
-def read_list(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDArray[np.float64] | tuple[str, ...]:
-    """The values of an axis written out; every bad one is a fault of its own."""
+def read_list(
+    item: Located, parameter: Parameter, labels: Sequence[str], repeats: bool = False
+) -> NDArray[np.float64] | tuple[str, ...]:
+    """The values of an axis written out; every bad one is a fault of its own. `repeats` allows equal values."""
+    if parameter.is_table:
+        raise RejectedError(Fault(item.where, f"{parameter.name} is a table; it cannot be an axis"))
     if not item.value:
         raise RejectedError(Fault(item.where, f"{parameter.name} has no values"))
     values: list[Any] = []
@@ -150,7 +153,7 @@ def read_list(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDA
         except RejectedError as rejected:
             faults += rejected.faults
             continue
-        if value in seen:
+        if value in seen and not repeats:
             shown = value if isinstance(value, str) else f"{value:.17g}"
             faults.append(Fault(element.where, f"{parameter.name} has {shown} twice"))
         seen.add(value)

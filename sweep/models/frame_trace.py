@@ -24,6 +24,11 @@ def too_many_frames(frames: float) -> bool:
     return frames > FRAME_BUDGET
 
 
+def followed_frames(frames: float) -> float:
+    """Each frame is a step."""
+    return frames
+
+
 def starved_for_ever(frames: float, last_frame_credits: float, usable_credits: float, frame_credits: float) -> bool:
     """A frame of the message needs more credits than exist."""
     return too_few_credits(frames, last_frame_credits, usable_credits, frame_credits)
@@ -33,6 +38,7 @@ def starved_for_ever(frames: float, last_frame_credits: float, usable_credits: f
     outputs={"traced_link_latency": Output("ns"), "frame_delivery": Output("ns", dims=("quantile",))},
     dims={"quantile": (0.5, 0.9, 0.99, 1.0)},
     fails={"infeasible": starved_for_ever, "budget": too_many_frames},
+    steps=followed_frames,
 )
 def frame_trace(
     frames: float,

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-import sweep
 from sweep.axis import Axis
-from sweep.engine.embed import reached_source
 from sweep.engine.execute import Values
 from sweep.engine.plan import Plan
 from sweep.grid.reader import Grid
-from sweep.registry import STATUSES, Parameter
-
-CONVENTIONS = "CF-1.11"
+from sweep.registry import STATUSES
 
 
-def to_dataset(grid: Grid, plan: Plan, values: Values) -> xr.Dataset:
-    """The dataset of a computed grid. Each output has the dimensions that it depends on, in the order of the axes."""
+def to_dataset(grid: Grid, plan: Plan, values: Values, attributes: Mapping[str, str]) -> xr.Dataset:
+    """The dataset of a computed grid; `attributes` are its own.
+
+    Each output has the dimensions that it depends on, in the order of the axes.
+    """
     variables: dict[str, Any] = {}
     for name, array in values.outputs.items():
         dims = (*plan.dims[name], *plan.extra_dims(name))
@@ -35,12 +33,6 @@ def to_dataset(grid: Grid, plan: Plan, values: Values) -> xr.Dataset:
     for name in values.outputs:
         for dim, points in plan.extra_dims(name).items():
             coordinates[dim] = ((dim,), np.array(points), {"long_name": dim, "units": "1"})
-    attributes = {
-        "title": grid.title,
-        "Conventions": CONVENTIONS,
-        "sweep_version": sweep.__version__,
-        "sweep": json.dumps(record(grid, plan, values.kernel), sort_keys=True, ensure_ascii=False),
-    }
     return xr.Dataset(variables, coordinates, attributes)
 
 
@@ -79,38 +71,3 @@ def axis_coordinates(axis: Axis, grid: Grid) -> dict[str, Any]:
             points = values.astype(np.int64) if parameter.integer else values
             coordinates[name] = ((axis.name,), points, attributes | {"units": parameter.unit})
     return coordinates
-
-
-def record(grid: Grid, plan: Plan, kernel: str) -> dict[str, Any]:
-    """The resolved grid as plain data: enough to compute the result again, and to tell it from any other."""
-    graph = plan.graph
-    fixed = {name: _plain(plan.fixed[name], graph.parameters[name]) for name in graph.parameters if name in plan.fixed}
-    axes = {
-        axis.name: {
-            name: list(values)
-            if isinstance(values, tuple)
-            else [_plain(x, grid.registry.parameters[name]) for x in values]
-            for name, values in axis.members.items()
-        }
-        for axis in grid.axes
-    }
-    return {
-        "outputs": [*grid.outputs, *(f"{name}_status" for name in grid.statuses)],
-        "axes": axes,
-        "fixed": fixed,
-        "presets": {preset.name: preset.digest for preset in grid.presets},
-        "model_digest": model_digest(plan, kernel),
-    }
-
-
-def _plain(value: Any, parameter: Parameter) -> Any:
-    if isinstance(value, (int, float, np.floating)):
-        return int(value) if parameter.integer else float(value)
-    return value
-
-
-def model_digest(plan: Plan, kernel: str) -> str:
-    """Digest of every function that the outputs reach, compiled and prepared."""
-    prepared = [branch.variant.function for name in plan.prepared for branch in plan.graph.nodes[name].branches]
-    text = "\n".join([kernel, *map(reached_source, prepared)])
-    return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from sweep.engine.execute import execute
 from sweep.engine.kernelcache import load_kernel
+from sweep.engine.loopnest import write_kernel
 from sweep.engine.plan import make_plan
 from tests.engine.test_engine import TOY, axis
 
@@ -59,7 +59,7 @@ def test_without_jit_values_agree_to_1e_14_and_statuses_exactly(tmp_path):
 
 def test_a_changed_formula_gets_a_kernel_of_its_own():
     made = make_plan(TOY, ["area"], [axis("width", 1.0)], {})
-    text = execute(made).kernel
+    text = write_kernel(made).text
     changed = load_kernel(text.replace("width * height", "width + height"), lambda line: None)
     assert changed.q_box_area(2.0, 5.0) == 7.0
     assert load_kernel(text, lambda line: None).q_box_area(2.0, 5.0) == 10.0

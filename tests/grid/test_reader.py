@@ -72,7 +72,7 @@ def test_presets_apply_in_order_and_the_grid_has_the_last_word(tmp_path):
     )
     assert (grid.fixed["fec_overhead"], grid.fixed["line_gap"], grid.fixed["credit_model"]) == (0.1, 7.0, "rounds")
     assert "framing" not in grid.fixed
-    assert [preset.name for preset in grid.presets] == ["design_note", "./mine.yaml"]
+    assert list(grid.presets) == ["design_note", "./mine.yaml"]
 
 
 def test_a_preset_can_add_a_packet_format(tmp_path):

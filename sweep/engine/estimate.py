@@ -1,0 +1,76 @@
+"""How long a plan will take, roughly: for people who wonder whether to wait, fetch a coffee or ask for a cluster.
+
+The rates are what a core of an ordinary server did on the shipped grids; other machines differ by a factor of two.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sweep.engine.execute import block_lengths, split_into
+from sweep.engine.forecast import Forecast
+from sweep.engine.graph import Node
+from sweep.engine.loopnest import KernelSource
+from sweep.engine.plan import Nest, Plan, cost
+
+SECONDS_PER_ADDITION = 0.2e-9
+"""Of one thread, for one unit of `plan.cost` in a vectorised loop."""
+SECONDS_PER_STEP = 12e-9
+"""Of one thread, for one step of a kernel's own loop."""
+SECONDS_PER_BYTE = 0.25e-9
+"""For writing results into new memory, all threads together."""
+SECONDS_PER_BYTE_ON_DISK = 1e-9
+SECONDS_PER_KERNEL_LINE = 0.015
+"""For compiling."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds to compute, to write and to compile, and in how many blocks."""
+
+    compute: float
+    write: float
+    compile: float
+    blocks: int
+
+
+def estimate(plan: Plan, source: KernelSource, known: Forecast, result_bytes: int, threads: int) -> Estimate:
+    """The estimate of a plan of which the forecast is known."""
+    count = 0
+    for call in source.calls:
+        split = split_into(plan.points(call.dims), call.is_costly, threads)
+        sizes = [plan.axes[dim].size for dim in call.dims]
+        lengths = block_lengths(sizes, split.block_points)
+        count += math.prod(-(-size // length) for size, length in zip(sizes, lengths, strict=True))
+    computing = sum(nest_seconds(plan, known).values()) / threads
+    return Estimate(
+        compute=max(computing, result_bytes * SECONDS_PER_BYTE),
+        write=result_bytes * SECONDS_PER_BYTE_ON_DISK,
+        compile=source.text.count("\n") * SECONDS_PER_KERNEL_LINE,
+        blocks=count,
+    )
+
+
+def nest_seconds(plan: Plan, known: Forecast) -> dict[str, float]:
+    """Seconds that each nest takes on one thread, if memory keeps up."""
+    return {
+        nest.name: sum(
+            node_cost(plan.graph.nodes[name]) * plan.points(loops(plan, nest, name)) * SECONDS_PER_ADDITION
+            + known.steps.get(name, 0.0) * SECONDS_PER_STEP
+            for name in nest.nodes
+        )
+        for nest in plan.nests
+    }
+
+
+def loops(plan: Plan, nest: Nest, node: str) -> tuple[str, ...]:
+    """The axes of the loops in which a node of a nest is computed."""
+    dims = plan.dims[plan.value_of(node)]
+    depth = max((nest.dims.index(dim) + 1 for dim in dims), default=0)
+    return nest.dims[:depth]
+
+
+def node_cost(node: Node) -> int:
+    """What a node costs in additions, one for its place; its dearest branch counts, a kernel's own loop not."""
+    return 1 + max((cost(branch.variant.function) for branch in node.branches), default=0)

@@ -1,0 +1,39 @@
+"""What the machine has to give."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+CGROUP = Path("/sys/fs/cgroup")
+MEMINFO = Path("/proc/meminfo")
+
+
+def available_memory() -> int:
+    """Bytes that can be allocated without swapping: what the system has free, less where a container allows less."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        line = next(line for line in MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))
+        limits.append(int(line.split()[1]) * 1024)
+    with contextlib.suppress(OSError, ValueError):
+        limit = int((CGROUP / "memory.max").read_text())
+        limits.append(limit - int((CGROUP / "memory.current").read_text()) + reclaimable())
+    return max(min(limits), 0)
+
+
+def reclaimable() -> int:
+    """Bytes of a container's memory that hold files, and are given back when they are needed."""
+    with contextlib.suppress(OSError, ValueError):
+        fields = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
+        return int(fields.get("inactive_file", 0)) + int(fields.get("active_file", 0))
+    return 0
+
+
+def readable(size: float) -> str:
+    """Bytes, short."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
