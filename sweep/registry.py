@@ -26,6 +26,9 @@ from sweep.errors import Fault, InputError, nearest
 STATUSES = ("ok", "undefined", "infeasible", "unstable", "deadlock", "budget", "error", "not_run")
 """Flags of every `status` variable; the position is the code, and the worse of two is the greater."""
 
+NO_VALUE = "no_value"
+"""The label of a categorical result that failed."""
+
 STATUS_CODE = {label: code for code, label in enumerate(STATUSES)}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -90,6 +93,11 @@ class Output:
     categories: tuple[str, ...] = ()
     dims: tuple[str, ...] = ()
     unstable: float = math.inf
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the codes of a categorical result stand for: its labels, and one for where there is none."""
+        return (*self.categories, NO_VALUE) if self.categories else ()
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def assert_equal_to_points(registry, outputs, axes, fixed, **options):
         got = np.broadcast_to(np.expand_dims(result.outputs[name], missing), shape + extra)
         want = expected[name]
         if description.categories:
-            want = np.array([description.categories.index(label) for label in want]).reshape(shape)
+            want = np.array([description.labels.index(label) for label in want]).reshape(shape)
             assert np.array_equal(got, want), name
             continue
         if extra:

@@ -11,7 +11,7 @@ import sweep
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
-TIMES = re.compile(r"in [0-9.]+ s")
+TIMES = re.compile(r"in [0-9.]+ s|^about .*$", re.M)
 
 
 def blocks(language):

@@ -10,14 +10,14 @@ import numpy as np
 
 from sweep.engine.graph import Branch, Graph, Node, resolve
 from sweep.errors import Fault, InputError, nearest
-from sweep.registry import STATUS_CODE, STATUSES, Registry, argument_names
+from sweep.registry import NO_VALUE, STATUS_CODE, STATUSES, Registry, argument_names
 
 
 def evaluate(graph: Graph, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Values and statuses of all nodes of a graph without axes, with the engine's rules for failures.
 
     `given` maps parameters to numbers and labels. A function is not called on failed inputs: the value is then NaN
-    (for unstable, what its output states), the label of a categorical output its first.
+    (for unstable, what its output states), the label of a categorical output NO_VALUE.
     """
     values: dict[str, Any] = dict(given)
     for name, parameter in graph.parameters.items():
@@ -68,9 +68,8 @@ def _status(graph: Graph, branch: Branch, values: Mapping[str, Any], statuses: M
 
 
 def _failed(graph: Graph, name: str, status: str) -> Any:
-    categories = graph.output(name).categories
-    if categories:
-        return categories[0]
+    if graph.output(name).categories:
+        return NO_VALUE
     return graph.output(name).unstable if status == "unstable" else math.nan
 
 

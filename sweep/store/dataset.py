@@ -42,7 +42,7 @@ def output_attributes(plan: Plan, name: str) -> dict[str, Any]:
     node = plan.graph.nodes[plan.graph.owner[name]]
     attributes: dict[str, Any] = {"long_name": name.replace("_", " "), "comment": node.summary}
     if description.categories:
-        return attributes | flags(description.categories)
+        return attributes | flags(description.labels)
     return attributes | {"units": description.unit}
 
 

@@ -8,6 +8,7 @@ the palette of Okabe and Ito. Missing cells are hatched, and the legend says why
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,18 @@ import xarray as xr
 
 from sweep.errors import Fault, InputError, nearest
 from sweep.grid.units import exact
+from sweep.registry import NO_VALUE, STATUSES
 from sweep.views.summary import text
 
 PALETTE = ("#999999", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442")
 MISSING = "#FFFFFF"
 MAX_FACETS = 40
 MAX_TICKS = 9
-ANNOTATE_UP_TO = 120
-"""Cells per facet up to which each cell shows its value."""
+ANNOTATED_WIDTH = 0.38
+"""Inches that a cell must be wide to show its value."""
+ANNOTATED_HEIGHT = 0.15
+CHARACTER_WIDTH = 0.09
+"""Inches of a character of a label, on the safe side."""
 
 
 def draw_heatmap(
@@ -49,13 +54,21 @@ def draw_heatmap(
     shown = dict.fromkeys(dim for dim in (x, y, facet) if dim is not None)
     if len(shown) < sum(dim is not None for dim in (x, y, facet)) or any(dim in at for dim in shown):
         raise InputError([Fault("plot", "--x, --y, --facet and --at must name different dimensions")])
-    reasons = dataset["status"]
+    reasons = reasons_of(dataset, variable)
     if best is not None:
         data = above_best(data, best)
     chosen = {dim: position(data[dim], at[dim]) if dim in at else 0 for dim in dims if dim not in shown}
-    data, reasons = data.isel(chosen), reasons.isel({d: i for d, i in chosen.items() if d in reasons.dims})
-    reasons = reasons.isel({dim: 0 for dim in reasons.dims if dim not in data.dims})
+    data, reasons = data.isel(chosen), reasons.isel(chosen, missing_dims="ignore")
     _Figure(data.transpose(*shown), reasons, x, y, facet).save(path, title(dataset, data, variable))
+
+
+def reasons_of(dataset: xr.Dataset, variable: str) -> xr.DataArray:
+    """Codes that say why values of a variable are missing: its own status, or else the one of all outputs, of which
+    over other dimensions the least bad is its own."""
+    labels = dataset.get(f"{variable}_status", dataset["status"])
+    found, places = np.unique(labels.values, return_inverse=True)
+    codes = labels.copy(data=np.array([STATUSES.index(label) for label in found])[places].reshape(labels.shape))
+    return codes.min([dim for dim in codes.dims if dim not in dataset[variable].dims])
 
 
 def check_name(name: str, known: Sequence[str], role: str) -> None:
@@ -97,6 +110,7 @@ def above_best(data: xr.DataArray, dim: str) -> xr.DataArray:
     """Percent by which each value lies above the smallest along a dimension."""
     if data.dtype.kind != "f":
         raise InputError([Fault("plot", f"--best: {data.name} has labels, not numbers")])
+    data = data.where(np.isfinite(data))
     least = data.min(dim)
     result: xr.DataArray = ((data / least - 1) * 100).where(data != least, 0.0)
     result.attrs = {"long_name": f"{data.name} above the best {dim}".replace("_", " "), "units": "%"}
@@ -181,8 +195,8 @@ class _Figure:
         if self.facets > MAX_FACETS:
             raise InputError([Fault("plot", f"--facet {facet} has {self.facets} values; at most {MAX_FACETS} fit")])
         self.categories = data.dtype.kind not in "f"
-        self.labels = data.attrs.get("flag_meanings", "").split()
-        self.missing = False
+        self.labels = [label for label in data.attrs.get("flag_meanings", "").split() if label != NO_VALUE]
+        self.missing: set[str] = set()
 
     def save(self, path: Path, heading: str) -> None:
         import matplotlib as mpl
@@ -196,6 +210,7 @@ class _Figure:
         wide = min(max(3.4, 0.42 * across), 7.5) if self.facets == 1 else 4.4
         high = min(max(1.6, 0.42 * down), 5.0) if self.facets == 1 else min(max(1.3, 0.34 * down), 3.4)
         size = (1.9 + wide * columns, 1.5 + (high + 0.75) * rows)
+        self.annotated = wide / across >= ANNOTATED_WIDTH and high / down >= ANNOTATED_HEIGHT
         mappable, norm = self.colours()
         with mpl.rc_context({"font.size": 10, "svg.hashsalt": "sweep", "hatch.linewidth": 0.6}):
             figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
@@ -205,7 +220,8 @@ class _Figure:
                     continue
                 self.panel(panel, index, mappable, norm, columns)
             self.legend(figure, axes, mappable)
-            figure.suptitle(heading, fontsize=11)
+            lines = [textwrap.fill(line, int(size[0] / CHARACTER_WIDTH)) for line in heading.split("\n")]
+            figure.suptitle("\n".join(lines), fontsize=11)
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
@@ -240,32 +256,34 @@ class _Figure:
             return PALETTE
         return [mpl.colormaps["turbo"](x) for x in np.linspace(0, 1, len(self.labels))]
 
-    def cells(self, part: xr.DataArray, reasons: xr.DataArray) -> np.ndarray[Any, Any]:
+    def cells(self, part: xr.DataArray) -> np.ndarray[Any, Any]:
         """What one panel shows, rows from below: numbers, or codes of labels; NaN where there is no value."""
-        order = [dim for dim in (self.y, self.x) if dim]
-        shape = [part.sizes[dim] if dim else 1 for dim in (self.y, self.x)]
-        values = part.transpose(*order).values.reshape(shape)
+        values = self.cells_of(part)
         if not self.categories:
             return np.asarray(np.where(np.isfinite(values), values, np.nan), float)
-        codes = np.searchsorted(np.sort(self.labels), values)
-        codes = np.argsort(self.labels)[codes].astype(float)
-        failed = (reasons != "ok").broadcast_like(part).transpose(*order).values.reshape(shape)
-        codes[failed & (codes == 0)] = np.nan
-        return codes
+        codes = {label: float(code) for code, label in enumerate(self.labels)}
+        return np.array([codes.get(label, math.nan) for label in values.ravel().tolist()]).reshape(values.shape)
+
+    def cells_of(self, part: xr.DataArray) -> np.ndarray[Any, Any]:
+        """Values of a panel as rows and columns, one of them where there is no such dimension."""
+        shape = [part.sizes[dim] if dim else 1 for dim in (self.y, self.x)]
+        values: np.ndarray[Any, Any] = part.transpose(*(dim for dim in (self.y, self.x) if dim)).values.reshape(shape)
+        return values
 
     def panel(self, panel: Any, index: int, mappable: Any, norm: Any, columns: int) -> None:
         from matplotlib.patches import Rectangle
 
         here = {self.facet: index} if self.facet else {}
         part = self.data.isel(here)
-        cells = self.cells(part, self.reasons.isel({d: i for d, i in here.items() if d in self.reasons.dims}))
-        self.missing |= bool(np.isnan(cells).any())
+        cells = self.cells(part)
+        reasons = self.cells_of(self.reasons.isel(here, missing_dims="ignore").broadcast_like(part))
+        self.missing.update(STATUSES[code] for code in np.unique(reasons[np.isnan(cells)]).tolist())
         hatched = Rectangle((0, 0), 1, 1, transform=panel.transAxes, hatch="////", fc="white", ec="#999999", zorder=0)
         panel.add_patch(hatched)
         panel.imshow(
             cells, cmap=mappable.cmap, norm=norm, aspect="auto", origin="lower", interpolation="nearest", zorder=1
         )
-        if cells.size <= ANNOTATE_UP_TO and not self.categories:
+        if self.annotated and not self.categories:
             self.annotate(panel, cells, mappable)
         self.ticks(panel, index, columns)
         if self.facet:
@@ -310,15 +328,16 @@ class _Figure:
 
         handles = []
         if self.missing:
-            reasons = sorted(set(np.unique(self.reasons.values)) - {"ok"})
-            handles.append(Patch(hatch="////", fc="white", ec="#999999", label=", ".join(reasons) or "no value"))
+            reasons = ", ".join(label for label in STATUSES if label in self.missing)
+            handles.append(Patch(hatch="////", fc="white", ec="#999999", label=reasons))
         if not self.categories:
-            bar = figure.colorbar(mappable, ax=axes, label=label(self.data), shrink=0.9, pad=0.02)
+            room = int(figure.get_figheight() * 0.8 / CHARACTER_WIDTH)
+            text_of_bar = textwrap.fill(label(self.data), max(room, 12))
+            bar = figure.colorbar(mappable, ax=axes, label=text_of_bar, shrink=0.9, pad=0.02)
             bar.ax.minorticks_off()
             if handles:
                 figure.legend(handles=handles, loc="outside lower right")
             return
         present = [name for name in self.labels if (self.data == name).any()]
-        present = [name for name in present if name != self.labels[0] or not self.missing]
         colours = [Patch(fc=self.palette()[self.labels.index(name)], ec="black", label=name) for name in present]
         figure.legend(handles=[*colours, *handles], title=label(self.data), loc="outside right upper")

@@ -1,12 +1,12 @@
-"""Prints all ratios: `python -m tests.benchmarks [kernel] [startup]`."""
+"""Prints all ratios: `python -m tests.benchmarks [kernel] [startup] [writing]`."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import kernel, startup
+from tests.benchmarks import kernel, startup, writing
 
-PARTS = {"kernel": kernel.measure, "startup": startup.measure}
+PARTS = {"kernel": kernel.measure, "startup": startup.measure, "writing": writing.measure}
 
 for name in sys.argv[1:] or PARTS:
     print("\n".join(PARTS[name]()), flush=True)

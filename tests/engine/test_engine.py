@@ -255,7 +255,7 @@ def test_a_choice_axis_of_one_value_is_an_axis():
 
 def test_the_model_digest_covers_what_prepared_quantities_reach(tmp_path):
     from sweep.catalog import extended_registry
-    from sweep.store.dataset import model_digest
+    from sweep.store.record import model_digest
 
     digests = set()
     for constant in (3, 5):
