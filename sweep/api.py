@@ -101,6 +101,8 @@ def compute(
     from sweep.store.dataset import to_dataset
     from sweep.store.record import attributes
 
+    if threads is not None and (not isinstance(threads, int) or threads < 1):
+        raise InputError([Fault("threads", f"a whole number from 1 is wanted, not {threads!r}")])
     check_memory(grid, made)
     values = execute(made, threads, grid.statuses, announce=announce, progress=progress, source=source)
     return to_dataset(grid, made, values, attributes(grid, made, source.text))

@@ -10,7 +10,8 @@ import click
 def command(result: str) -> None:
     """Summarise RESULT: axes, ranges of the outputs, and how many points are missing and why."""
     from sweep.api import open_result
+    from sweep.cli.options import terminal_width
     from sweep.views.summary import summary
 
     with open_result(result) as dataset:
-        click.echo(summary(dataset))
+        click.echo(summary(dataset, terminal_width()))

@@ -23,11 +23,13 @@ def _lines(plan: Plan) -> Iterator[str]:
         else:
             unit = f" {parameter.unit}" if not parameter.is_choice and parameter.unit != "1" else ""
             value = plan.fixed[name]
-            yield f"{name} = {value if isinstance(value, str) else f'{value:.6g}'}{unit}"
+            yield f"{name} = {value if isinstance(value, str) else f'{value:.10g}'}{unit}"
     yield ""
     yield "# quantities"
     staged = {name for nest in plan.nests for name in nest.stages}
     for node in graph.nodes.values():
+        if not node.branches:
+            yield f"{', '.join(node.quantity.outputs)}: no formula for these choices"
         for branch in node.branches:
             chosen = "; ".join(" ".join(case) for case in branch.cases if case)
             outputs = ", ".join(node.quantity.outputs)

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 import numpy as np
 import xarray as xr
 
 
-def summary(dataset: xr.Dataset) -> str:
-    """Title, axes, and the range of every variable with the coordinates of its extremes."""
-    return "\n".join(_lines(dataset))
+def summary(dataset: xr.Dataset, width: int) -> str:
+    """Title, axes, the range or the shares of every variable, and why values are missing, in lines of some width."""
+    column = max(len(str(name)) for name in (*dataset.dims, *dataset.data_vars)) + 4
+    lines = textwrap.wrap(dataset.attrs["title"], width) or [""]
+    for name, text in _rows(dataset):
+        lines += textwrap.wrap(f"  {name}".ljust(column) + text, width, subsequent_indent=" " * column) or [""]
+    return "\n".join(lines)
 
 
-def _lines(dataset: xr.Dataset) -> Iterator[str]:
-    yield dataset.attrs["title"]
-    yield ""
-    width = max((len(str(name)) for name in (*dataset.dims, *dataset.data_vars)), default=0)
+def _rows(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
+    """Names and what there is to say of each; empty between axes and variables."""
+    yield "", ""
     for dim, size in dataset.sizes.items():
-        yield f"  {dim:<{width}}  {size:>5} x  {_ends(dataset[dim])}"
-    yield ""
+        yield str(dim), f"{size:>5} x  {_ends(dataset[dim])}"
+    if dataset.sizes:
+        yield "", ""
     for name, variable in dataset.data_vars.items():
         if name != "status":
-            yield f"  {name:<{width}}  {_range(variable)}"
-    yield f"  {'status':<{width}}  {_shares(dataset['status'])}"
+            yield str(name), _range(variable)
+    yield "status", _shares(dataset["status"])
 
 
 def _ends(coordinate: xr.DataArray) -> str:

@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 import sweep
+from sweep.errors import InputError
 from tests.conftest import ROOT
 
 GRID = """\
@@ -115,6 +116,34 @@ def test_show_summarises_a_result(result, cli):
     assert code == 0
     assert output.startswith("A small grid\n")
     assert re.search(r"status +undefined 55.6 %, ok 44.4 %", output)
+
+
+def test_a_summary_is_wrapped_to_a_hundred_columns_whatever_its_title_and_labels(grid, cli):
+    formats = (
+        "{"
+        + ", ".join(f"a_rather_long_name_of_a_format_{i}: {{header: 6, vlan_tag: 4, icrc: 0, fcs: 4}}" for i in "1234")
+        + "}"
+    )
+    labels = ", ".join(f"a_rather_long_name_of_a_format_{i}" for i in "1234")
+    grid.write_text(
+        f"title: {'A title of many words ' * 20}\noutputs: [frame_overhead]\n"
+        f"axes: {{packet_format: [{labels}]}}\nfixed: {{packet_formats: {formats}}}\n"
+    )
+    assert cli("run", "small.yaml")[0] == 0
+    _, shown, _ = cli("show", "results/small.nc")
+    assert max(map(len, shown.splitlines())) <= 100
+    assert all(f"a_rather_long_name_of_a_format_{i}" in shown for i in "1234")
+
+
+def test_a_quantity_without_a_formula_for_the_choices_is_explained(grid, cli):
+    grid.write_text("outputs: [collective_latency]\nfixed: {collective: all_to_all, algorithm: tree}\n")
+    assert "steps: no formula for these choices" in cli("explain", "small.yaml", "--graph")[1]
+
+
+@pytest.mark.parametrize("threads", [0, -1, "two", 1.5])
+def test_a_wrong_number_of_threads_is_refused(threads, cli):
+    with pytest.raises(InputError, match="threads: a whole number from 1"):
+        sweep.run({"outputs": ["steps"]}, threads=threads)
 
 
 @pytest.mark.parametrize("command", ["show", "plot"])
