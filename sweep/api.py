@@ -110,7 +110,7 @@ def compute(
 
 def check_memory(grid: Grid, made: Plan) -> None:
     """Raise InputError if the arrays of a plan do not fit into the memory that is available."""
-    needed, available = made.result_bytes(grid.statuses) + made.kept_bytes, available_memory()
+    needed, available = made.needed_bytes(grid.statuses), available_memory()
     if needed > available:
         what = f"{readable(needed)} of memory are needed and {readable(available)} are available"
         raise InputError([Fault(grid.name, f"{what}; use fewer points or outputs")])

@@ -354,16 +354,20 @@ class Registry:
             for variant in node.variants:
                 code = variant.function.__code__
                 where = f"{code.co_filename}:{code.co_firstlineno}"
-                for name in variant.inputs:
-                    if name not in self and name not in node.dims:
-                        hint = nearest(name, self.names())
-                        faults.append(Fault(where, f"{node.name} needs {name!r}, which does not exist{hint}"))
-                for name in argument_names(node.steps) if node.steps else ():
-                    if name not in variant.inputs:
-                        faults.append(Fault(where, f"{node.name}: steps takes {name!r}, which is not an input"))
+                faults += [Fault(where, f"{node.name} {what}") for what in self.faults_of_names(node, variant)]
                 faults += [Fault(where, f"{node.name}: {what}") for what in self.faults_of_choices(variant)]
         if faults:
             raise InputError(faults)
+
+    def faults_of_names(self, node: Quantity, variant: Variant) -> Iterator[str]:
+        """Which names a variant, its predicates and its node take that do not exist."""
+        predicates = [*variant.failure_inputs, *(argument_names(variant.moot) if variant.moot else ())]
+        for name in dict.fromkeys((*variant.inputs, *predicates)):
+            if name not in self and not (name in node.dims and name in variant.inputs):
+                yield f"needs {name!r}, which does not exist{nearest(name, self.names())}"
+        for name in argument_names(node.steps) if node.steps else ():
+            if name not in variant.inputs or name in node.dims:
+                yield f"takes {name!r} for its steps, which is none of its inputs"
 
     def faults_of_choices(self, variant: Variant) -> Iterator[str]:
         """What is wrong with the choices under which a variant is the one."""

@@ -114,26 +114,6 @@ def source_of(function: Callable[..., Any]) -> str:
     return source
 
 
-def reached_source(function: Callable[..., Any]) -> str:
-    """Sources of a function and of all that it reaches by name, values of constants included; for digests."""
-    texts: dict[Callable[..., Any], str] = {}
-    constants: list[str] = []
-
-    def reach(current: Callable[..., Any]) -> None:
-        if current in texts:
-            return
-        texts[current] = source_of(current)
-        scope = inspect.getclosurevars(current)
-        for name, value in sorted({**scope.globals, **scope.nonlocals}.items()):
-            if inspect.isfunction(value):
-                reach(value)
-            elif not inspect.ismodule(value):
-                constants.append(f"{name} = {value!r}")
-
-    reach(function)
-    return "\n".join([*texts.values(), *constants])
-
-
 def _definition(function: Callable[..., Any]) -> ast.FunctionDef:
     """The syntax tree of a function without decorators, annotations and docstring."""
     definition = ast.parse(source_of(function)).body[0]

@@ -27,12 +27,16 @@ SECONDS_PER_KERNEL_LINE = 0.015
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds to compute, to write and to compile, and in how many blocks."""
+    """Seconds to compute, to write and to compile, and in how many blocks.
+
+    `uncounted` are kernels that do not declare how many steps they take: their time comes on top.
+    """
 
     compute: float
     write: float
     compile: float
     blocks: int
+    uncounted: tuple[str, ...]
 
 
 def estimate(plan: Plan, source: KernelSource, known: Forecast, result_bytes: int, threads: int) -> Estimate:
@@ -49,19 +53,26 @@ def estimate(plan: Plan, source: KernelSource, known: Forecast, result_bytes: in
         write=result_bytes * SECONDS_PER_BYTE_ON_DISK,
         compile=source.text.count("\n") * SECONDS_PER_KERNEL_LINE,
         blocks=count,
+        uncounted=tuple(
+            name
+            for name, node in plan.graph.nodes.items()
+            if node.quantity.kind == "kernel" and name not in known.steps
+        ),
     )
 
 
 def nest_seconds(plan: Plan, known: Forecast) -> dict[str, float]:
     """Seconds that each nest takes on one thread, if memory keeps up."""
-    return {
-        nest.name: sum(
-            node_cost(plan.graph.nodes[name]) * plan.points(loops(plan, nest, name)) * SECONDS_PER_ADDITION
-            + known.steps.get(name, 0.0) * SECONDS_PER_STEP
-            for name in nest.nodes
-        )
-        for nest in plan.nests
-    }
+    return {nest.name: one_nest_seconds(plan, nest, known) for nest in plan.nests}
+
+
+def one_nest_seconds(plan: Plan, nest: Nest, known: Forecast) -> float:
+    """Seconds of one nest: its points, its values, each as often as the loops around it say, and steps of kernels."""
+    additions = plan.points(nest.dims)
+    for name in nest.nodes:
+        additions += node_cost(plan.graph.nodes[name]) * plan.points(loops(plan, nest, name))
+    steps = sum(known.steps.get(name, 0.0) for name in nest.nodes)
+    return additions * SECONDS_PER_ADDITION + steps * SECONDS_PER_STEP
 
 
 def loops(plan: Plan, nest: Nest, node: str) -> tuple[str, ...]:
@@ -72,5 +83,5 @@ def loops(plan: Plan, nest: Nest, node: str) -> tuple[str, ...]:
 
 
 def node_cost(node: Node) -> int:
-    """What a node costs in additions, one for its place; its dearest branch counts, a kernel's own loop not."""
-    return 1 + max((cost(branch.variant.function) for branch in node.branches), default=0)
+    """What a node costs in additions; its dearest branch counts, a kernel's own loop not."""
+    return max((cost(branch.variant.function) for branch in node.branches), default=0)

@@ -2,13 +2,13 @@
 
 Whether a point fails is decided by predicates, and these need few values, on few axes. Only those values are computed,
 in plain Python, each once per combination of its own axes. Where even that is too much, the longest axes are thinned
-out evenly and counts are estimates.
+out evenly, each position stands for those around it, and counts are estimates.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,11 +21,13 @@ from sweep.engine.graph import Branch, Node
 from sweep.engine.plan import Plan
 from sweep.registry import STATUS_CODE, STATUSES, Predicate, Variant, argument_names
 
-MAX_COMBINATIONS = 100_000
-"""Combinations of axis values that are looked at; more would take seconds."""
+MAX_CALLS = 100_000
+"""Combinations of axis values for which one function is called; more would take seconds."""
+MAX_COMBINATIONS = 1_000_000
+"""Combinations of axis values for which statuses are kept apart."""
 
 UNFORESEEN = ("undefined", "error")
-"""Statuses that are not looked for: they need values, not conditions on the hardware."""
+"""Statuses that are not counted: they come of values, not of conditions on the hardware."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Failures, most points first; `exact` if every combination was looked at. `steps` has for each kernel node that
-    declares them the steps that all its calls take together."""
+    """What is known before computing.
+
+    `failures`, most points first, are `exact` if every combination was looked at and nothing is `unknown`: a reason to
+    fail that only a run can tell. `steps` has, for each kernel that declares them, those of all its calls together.
+    """
 
     failures: tuple[Failure, ...]
+    unknown: tuple[str, ...]
     steps: dict[str, float]
     exact: bool
 
@@ -52,7 +58,10 @@ class _Codes:
     """For each combination of some axes a status and the number of its reason: status * 2**16 + reason, 0 for ok."""
 
     dims: tuple[str, ...]
-    array: NDArray[np.int32]
+    array: NDArray[Any]
+
+
+NONE = _Codes((), np.zeros((), np.int32))
 
 
 def forecast(plan: Plan) -> Forecast:
@@ -83,37 +92,58 @@ class _Forecaster:
         self.graph = plan.graph
         self.positions = positions
         self.reasons: list[str] = []
-        self.values: dict[str, tuple[tuple[str, ...], list[Any]]] = {}
+        self.unknown: list[str] = []
+        self.values: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {}
         self.codes: dict[str, _Codes] = {}
 
     def forecast(self) -> Forecast:
         for node in self.graph.nodes.values():
             self.codes[node.quantity.name] = self.node_codes(node)
-        total = self.worst([self.codes[self.graph.owner[name]] for name in self.graph.outputs])
-        weight = self.plan.points(self.plan.status_dims) / total.array.size
-        found, counts = np.unique(total.array, return_counts=True)
-        failures = [
-            Failure(STATUSES[code >> 16], self.reasons[code & 0xFFFF], round(count * weight))
-            for code, count in zip(found.tolist(), counts.tolist(), strict=True)
-            if code
-        ]
         steps = {
             name: self.steps(node, node.quantity.steps)
             for name, node in self.graph.nodes.items()
             if node.quantity.steps and self.is_cheap(node.quantity.steps)
         }
-        exact = all(len(self.positions[dim]) == axis.size for dim, axis in self.plan.axes.items())
-        return Forecast(tuple(sorted(failures, key=lambda failure: -failure.points)), steps, exact)
+        whole = all(len(self.positions[dim]) == axis.size for dim, axis in self.plan.axes.items())
+        unknown = tuple(dict.fromkeys(self.unknown))
+        return Forecast(self.failures(), unknown, steps, exact=whole and not unknown)
+
+    def failures(self) -> tuple[Failure, ...]:
+        """Each reason with the points that it is the worst for, all outputs together."""
+        total = self.worst([self.codes[self.graph.owner[name]] for name in self.graph.outputs])
+        others = self.plan.points([dim for dim in self.plan.status_dims if dim not in total.dims])
+        weights = self.weights(total.dims)
+        failures = []
+        for code in np.unique(total.array).tolist():
+            status = STATUSES[code >> 16]
+            if code and status not in UNFORESEEN:
+                points = round(float(weights[total.array == code].sum()) * others)
+                failures.append(Failure(status, self.reasons[code & 0xFFFF], points))
+        return tuple(sorted(failures, key=lambda failure: -failure.points))
+
+    def weights(self, dims: tuple[str, ...]) -> NDArray[np.float64]:
+        """For how many combinations of some axes each one stands that is looked at."""
+        result = np.ones((), np.float64)
+        for dim in dims:
+            spots = np.array(self.positions[dim])
+            nearest = np.searchsorted((spots[1:] + spots[:-1]) / 2, np.arange(self.plan.axes[dim].size))
+            result = result[..., None] * np.bincount(nearest, minlength=spots.size)
+        return result
 
     # Which conditions matter
 
-    def failures(self, node: Node, variant: Variant) -> Iterable[tuple[str, Predicate]]:
-        """The failures of a variant that are looked for: undefined values only where others, which may fail otherwise,
-        are made of them."""
-        for label, predicate in variant.fails.items():
-            counts = label not in UNFORESEEN or node.quantity.name in self.inner_nodes
-            if counts and self.is_cheap(predicate):
+    def conditions(self, node: Node, variant: Variant) -> Iterator[tuple[str, Predicate]]:
+        """The failures of a variant that are looked at. Undefined values matter where others depend on them: nodes
+        that may fail otherwise, or later failures of the same variant."""
+        labels = list(variant.fails)
+        last = max((index for index, label in enumerate(labels) if label not in UNFORESEEN), default=-1)
+        for index, (label, predicate) in enumerate(variant.fails.items()):
+            if index > last and node.quantity.name not in self.inner_nodes:
+                continue
+            if self.is_cheap(predicate):
                 yield label, predicate
+            elif label not in UNFORESEEN:
+                self.unknown.append(f"{label}: {text_of(predicate)} ({node.quantity.name})")
 
     def is_cheap(self, function: Callable[..., Any]) -> bool:
         """Whether the arguments of a function come without running a kernel."""
@@ -130,7 +160,7 @@ class _Forecaster:
 
     @cached_property
     def inner_nodes(self) -> set[str]:
-        """Nodes that others with foreseen failures are made of."""
+        """Nodes that others with failures to be counted are made of."""
         inner: set[str] = set()
         for node in reversed(list(self.graph.nodes.values())):
             labels = {label for branch in node.branches for label in branch.variant.fails}
@@ -138,123 +168,141 @@ class _Forecaster:
                 inner.update(self.graph.owner[name] for name in node.inputs if name in self.graph.owner)
         return inner
 
-    def axes_of(self, names: Iterable[str], more: Iterable[str] = ()) -> tuple[str, ...]:
+    def axes_of(self, names: Iterable[str], more: Iterable[str] = (), limit: int = MAX_COMBINATIONS) -> tuple[str, ...]:
         """The axes on which some values depend, and some more, in the order of the grid. Raises _TooManyError."""
         used = {dim for name in names for dim in self.plan.dims[name]}.union(more)
         dims = tuple(dim for dim in self.plan.axes if dim in used)
-        if math.prod(len(self.positions[dim]) for dim in dims) > MAX_COMBINATIONS:
+        if math.prod(len(self.positions[dim]) for dim in dims) > limit:
             raise _TooManyError(dims)
         return dims
 
     # Values
 
-    def along(self, name: str, dims: tuple[str, ...]) -> list[Any]:
-        """The values of a parameter or quantity, one for each combination of some axes that include its own."""
-        own, values = self.value(name)
-        return self.spread(own, np.fromiter(values, object, len(values)), dims).ravel().tolist()
-
-    def spread(self, own: tuple[str, ...], array: NDArray[Any], dims: tuple[str, ...]) -> NDArray[Any]:
-        """An array over its own axes as one over more of them, in the same order."""
-        shape = [len(self.positions[dim]) for dim in dims]
-        own_shape = [len(self.positions[dim]) if dim in own else 1 for dim in dims]
-        return np.broadcast_to(array.reshape(own_shape), shape)
-
-    def value(self, name: str) -> tuple[tuple[str, ...], list[Any]]:
-        """Own axes and values of a parameter or quantity."""
+    def value(self, name: str) -> tuple[tuple[str, ...], NDArray[Any]]:
+        """Own axes and values of a parameter or quantity, as objects."""
         if name not in self.values:
-            self.values[name] = self.parameter(name) if name not in self.graph.owner else self.quantity(name)
+            dims, values = self.parameter(name) if name not in self.graph.owner else self.quantity(name)
+            shape = [len(self.positions[dim]) for dim in dims]
+            self.values[name] = dims, np.fromiter(values, object, len(values)).reshape(shape)
         return self.values[name]
 
     def parameter(self, name: str) -> tuple[tuple[str, ...], list[Any]]:
         if name not in self.plan.axis_of:
             value = self.plan.fixed[name]
-            return (), [float(value) if isinstance(value, int) else value]
+            return (), [np.float64(value) if isinstance(value, (int, float)) else value]
         dim = self.plan.axis_of[name]
         members = self.plan.axes[dim].members[name]
-        values = members if isinstance(members, tuple) else members.tolist()
-        return (dim,), [values[position] for position in self.positions[dim]]
+        return (dim,), [members[position] for position in self.positions[dim]]
 
     def quantity(self, name: str) -> tuple[tuple[str, ...], list[Any]]:
-        dims = self.plan.dims[name]
+        """Values of a quantity, NaN where its node has failed."""
         node = self.graph.nodes[self.graph.owner[name]]
-        values = [math.nan] * math.prod(len(self.positions[dim]) for dim in dims)
+        dims = self.axes_of([name], limit=MAX_CALLS)
+        good = self.spread(self.codes[node.quantity.name], dims) == 0
+        values = [math.nan] * good.size
         for branch in node.branches:
-            for index, value in self.calls(branch.variant.function, dims, self.selected(node, branch, dims)):
+            wanted = good & self.selected(node, branch, dims)
+            for index, value in self.calls(branch.variant.function, dims, wanted):
                 values[index] = value
         return dims, values
 
     def calls(
         self, function: Callable[..., Any], dims: tuple[str, ...], wanted: NDArray[np.bool_]
-    ) -> Iterable[tuple[int, Any]]:
+    ) -> Iterator[tuple[int, Any]]:
         """What a function returns for each wanted combination of some axes, with the combination's number.
 
-        Where one of its arguments has failed it is not called, and where it cannot calculate the value is NaN.
+        As in compiled code, what has failed comes in as NaN, and a division by zero or an overflow gives infinity.
         """
-        names = argument_names(function)
-        possible = wanted & (self.worst([self.codes_of(name) for name in names], dims).array == 0)
-        columns = [self.along(name, dims) for name in names]
-        for index in np.flatnonzero(possible.ravel()).tolist():
-            try:
-                yield index, function(*(column[index] for column in columns))
-            except (ArithmeticError, ValueError):
-                yield index, math.nan
-            except Exception as error:
-                raise reject(function, 1, f"{type(error).__name__}: {error}") from error
+        columns = [self.objects(name, dims) for name in argument_names(function)]
+        with np.errstate(all="ignore"):
+            for index in np.flatnonzero(wanted.ravel()).tolist():
+                try:
+                    yield index, function(*(column[index] for column in columns))
+                except OverflowError:
+                    yield index, math.inf
+                except (ArithmeticError, ValueError):
+                    yield index, math.nan
+                except Exception as error:
+                    raise reject(function, 1, f"{type(error).__name__}: {error}") from error
+
+    def objects(self, name: str, dims: tuple[str, ...]) -> list[Any]:
+        """The values of a parameter or quantity, one for each combination of some axes that include its own."""
+        own, values = self.value(name)
+        return self.spread(_Codes(own, values), dims).ravel().tolist()
+
+    def spread(self, codes: _Codes, dims: tuple[str, ...]) -> NDArray[Any]:
+        """An array over its own axes as one over more of them, in the same order."""
+        own_shape = [len(self.positions[dim]) if dim in codes.dims else 1 for dim in dims]
+        return np.broadcast_to(codes.array.reshape(own_shape), [len(self.positions[dim]) for dim in dims])
 
     def selected(self, node: Node, branch: Branch, dims: tuple[str, ...]) -> NDArray[np.bool_]:
         """Where the labels of choices select a branch."""
-        shape = [len(self.positions[dim]) for dim in dims]
-        if not node.selectors:
-            return np.ones(shape, bool)
-        columns = zip(*(self.along(selector, dims) for selector in node.selectors), strict=True)
+        own = self.axes_of(node.selectors, limit=MAX_CALLS)
         cases = set(branch.cases)
-        return np.array([labels in cases for labels in columns], bool).reshape(shape)
+        columns = [self.objects(selector, own) for selector in node.selectors]
+        chosen = [labels in cases for labels in zip(*columns, strict=True)] if columns else [True]
+        shape = [len(self.positions[dim]) for dim in own]
+        return self.spread(_Codes(own, np.array(chosen, bool).reshape(shape)), dims)
+
+    def holds(self, predicate: Predicate) -> _Codes:
+        """Where a predicate holds, on the axes of its arguments."""
+        dims = self.axes_of(argument_names(predicate), limit=MAX_CALLS)
+        everywhere = np.ones([len(self.positions[dim]) for dim in dims], bool)
+        result = np.zeros(everywhere.shape, np.int32)
+        result.flat[[index for index, holds in self.calls(predicate, dims, everywhere) if holds]] = 1
+        return _Codes(dims, result)
 
     # Statuses
 
     def codes_of(self, name: str) -> _Codes:
         owner = self.graph.owner.get(name)
-        return self.codes[owner] if owner is not None else _Codes((), np.zeros((), np.int32))
+        return self.codes[owner] if owner is not None else NONE
 
-    def worst(self, codes: Sequence[_Codes], dims: tuple[str, ...] | None = None) -> _Codes:
-        """The worst of some statuses for each combination of their axes, or of `dims`."""
-        if dims is None:
-            dims = self.axes_of((), {dim for code in codes for dim in code.dims})
+    def worst(self, codes: Sequence[_Codes]) -> _Codes:
+        """The worst of some statuses for each combination of their axes."""
+        dims = self.axes_of((), {dim for each in codes for dim in each.dims})
         result = np.zeros([len(self.positions[dim]) for dim in dims], np.int32)
-        for code in codes:
-            np.maximum(result, self.spread(code.dims, code.array, dims), out=result)
+        for each in codes:
+            np.maximum(result, self.spread(each, dims), out=result)
         return _Codes(dims, result)
 
     def node_codes(self, node: Node) -> _Codes:
         """Status and reason of a node, on the axes that they depend on."""
-        variants = [branch.variant for branch in node.branches]
-        inherited = self.worst([self.codes_of(name) for name in node.inputs])
-        conditions = [predicate for variant in variants for _, predicate in self.failures(node, variant)]
-        if inherited.array.any():
-            conditions += [variant.moot for variant in variants if variant.moot and self.is_cheap(variant.moot)]
-        names = [name for condition in conditions for name in argument_names(condition)]
-        dims = self.axes_of((*names, *node.selectors), inherited.dims)
-        codes = np.zeros([len(self.positions[dim]) for dim in dims], np.int32)
-        served = np.zeros(codes.shape, bool)
-        for branch in node.branches:
+        branches = [(branch, self.variant_codes(node, branch.variant)) for branch in node.branches]
+        dims = self.axes_of(node.selectors, {dim for _, codes in branches for dim in codes.dims})
+        result = np.zeros([len(self.positions[dim]) for dim in dims], np.int32)
+        served = np.zeros(result.shape, bool)
+        for branch, codes in branches:
             here = self.selected(node, branch, dims)
             served |= here
-            codes[here] = self.branch_codes(node, branch.variant, dims, here)[here]
+            result[here] = self.spread(codes, dims)[here]
         if not served.all():
-            codes[~served] = self.code("infeasible", f"{node.quantity.name} has no formula for this choice")
-        return _Codes(dims, codes) if codes.any() else _Codes((), np.zeros((), np.int32))
+            result[~served] = self.code("infeasible", f"{node.quantity.name} has no formula for this choice")
+        return _Codes(dims, result) if result.any() else NONE
 
-    def branch_codes(
-        self, node: Node, variant: Variant, dims: tuple[str, ...], here: NDArray[np.bool_]
-    ) -> NDArray[np.int32]:
-        own = [self.codes_of(name) for name in (*variant.inputs, *variant.failure_inputs)]
-        codes = self.worst(own, dims).array
-        if codes.any() and variant.moot and self.is_cheap(variant.moot):
-            codes.flat[[index for index, holds in self.calls(variant.moot, dims, here) if holds]] = 0
-        for label, predicate in self.failures(node, variant):
-            code = self.code(label, f"{predicate_text(predicate)} ({node.quantity.name})")
-            codes.flat[[index for index, fails in self.calls(predicate, dims, here & (codes == 0)) if fails]] = code
+    def variant_codes(self, node: Node, variant: Variant) -> _Codes:
+        """Status and reason where a variant is the one: its inputs' unless moot, then the first failure of its own."""
+        codes = self.worst([self.codes_of(name) for name in (*variant.inputs, *variant.failure_inputs)])
+        if codes.array.any() and variant.moot:
+            codes = self.unless_moot(node, codes, variant.moot)
+        for label, predicate in self.conditions(node, variant):
+            fails = self.holds(predicate)
+            if not fails.array.any():
+                continue
+            dims = self.axes_of((), (*codes.dims, *fails.dims))
+            before = self.spread(codes, dims)
+            code = self.code(label, f"{text_of(predicate)} ({node.quantity.name})")
+            codes = _Codes(dims, np.where((before == 0) & (self.spread(fails, dims) != 0), code, before))
         return codes
+
+    def unless_moot(self, node: Node, codes: _Codes, moot: Predicate) -> _Codes:
+        """Statuses of inputs, but ok where they do not matter."""
+        if not self.is_cheap(moot):
+            self.unknown.append(f"{text_of(moot)}, so that failures do not matter ({node.quantity.name})")
+            return codes
+        holds = self.holds(moot)
+        dims = self.axes_of((), (*codes.dims, *holds.dims))
+        return _Codes(dims, np.where(self.spread(holds, dims), 0, self.spread(codes, dims)))
 
     def code(self, status: str, reason: str) -> int:
         self.reasons.append(reason)
@@ -265,12 +313,14 @@ class _Forecaster:
     def steps(self, node: Node, function: Callable[..., float]) -> float:
         """Steps of all calls of a kernel together, scaled up to the whole grid."""
         codes = self.codes[node.quantity.name]
-        own = self.axes_of(argument_names(function), codes.dims)
-        wanted = self.worst([codes], own).array == 0
-        weight: float = self.plan.points(self.plan.dims[self.plan.value_of(node.quantity.name)]) / wanted.size
-        return weight * math.fsum(steps for _, steps in self.calls(function, own, wanted))
+        dims = self.axes_of(argument_names(function), codes.dims, limit=MAX_CALLS)
+        good = self.spread(codes, dims) == 0
+        weights = self.weights(dims).ravel()
+        found = math.fsum(steps * weights[i] for i, steps in self.calls(function, dims, good) if math.isfinite(steps))
+        others = [dim for dim in self.plan.dims[self.plan.value_of(node.quantity.name)] if dim not in dims]
+        return found * self.plan.points(others)
 
 
-def predicate_text(predicate: Callable[..., Any]) -> str:
+def text_of(predicate: Callable[..., Any]) -> str:
     """The first line of a predicate's docstring, or its name."""
     return (predicate.__doc__ or predicate.__name__.replace("_", " ")).strip().partition("\n")[0].rstrip(".")

@@ -90,12 +90,12 @@ class Plan:
         arrays = [self.output_bytes(name) for name in self.graph.outputs]
         return sum(arrays) + self.points(self.status_dims) + sum(self.points(self.dims[name]) for name in statuses)
 
-    @property
-    def kept_bytes(self) -> int:
-        """Bytes of the arrays that pass values and statuses from nest to nest."""
+    def needed_bytes(self, statuses: Sequence[str] = ()) -> int:
+        """Bytes that computing takes: result arrays, and those that pass values and statuses from nest to nest."""
         values = [name for nest in self.nests for name in nest.stages]
-        statuses = [self.value_of(name) for nest in self.nests for name in nest.status_stages]
-        return sum(map(self.output_bytes, values)) + sum(self.points(self.dims[name]) for name in statuses)
+        kept_statuses = [self.value_of(name) for nest in self.nests for name in nest.status_stages]
+        kept = sum(map(self.output_bytes, values)) + sum(self.points(self.dims[name]) for name in kept_statuses)
+        return self.result_bytes(statuses) + kept
 
 
 def make_plan(registry: Registry, outputs: Sequence[str], axes: Sequence[Axis], fixed: Mapping[str, Any]) -> Plan:

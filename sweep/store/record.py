@@ -9,8 +9,8 @@ from typing import Any
 
 import sweep
 from sweep.axis import Axis
-from sweep.engine.embed import reached_source
 from sweep.engine.plan import Plan
+from sweep.engine.reached import reached_source
 from sweep.grid.reader import Grid
 from sweep.registry import Parameter
 
@@ -71,9 +71,12 @@ def plain(value: Any, parameter: Parameter) -> Any:
 
 
 def model_digest(plan: Plan, kernel: str) -> str:
-    """Digest of every function that the outputs reach, compiled and prepared."""
+    """Digest of what decides over values and their attributes: functions, units, labels, extra dimensions, texts."""
+    nodes = plan.graph.nodes.values()
     prepared = [branch.variant.function for name in plan.prepared for branch in plan.graph.nodes[name].branches]
-    text = "\n".join([kernel, *map(reached_source, prepared)])
+    described = [(dict(node.quantity.outputs), dict(node.quantity.dims), node.summary) for node in nodes]
+    parameters = [(name, each.unit, each.integer, each.doc) for name, each in plan.graph.parameters.items()]
+    text = "\n".join([kernel, *map(reached_source, prepared), repr(described), repr(parameters)])
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 

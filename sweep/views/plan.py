@@ -49,8 +49,10 @@ def _failures(known: Forecast, points: int) -> Iterator[str]:
     for failure in known.failures:
         share = f"{100 * failure.points / points:.3g} %"
         yield f"{failure.status}: {about}{failure.points} points ({share}): {failure.reason}"
+    for reason in known.unknown:
+        yield f"not known before the run: {reason}"
     if not known.failures:
-        looked_at = "no point" if known.exact else "none of the points that were looked at"
+        looked_at = "no point" if known.exact else "as far as is known, no point"
         yield f"{looked_at} is infeasible, unstable or over budget"
 
 
@@ -61,7 +63,9 @@ def _effort(grid: Grid, plan: Plan, known: Forecast) -> Iterator[str]:
     compiling = "" if is_compiled(source.text) else f"{seconds(effort.compile)} to compile, once; "
     work = f"{number(len(plan.nests), 'loop nest')} in {number(effort.blocks, 'block')} on {number(threads, 'thread')}"
     yield (f"about {compiling}{seconds(effort.compute)} to compute ({work}), {seconds(effort.write)} to write")
-    needed, available = plan.result_bytes(grid.statuses) + plan.kept_bytes, available_memory()
+    if effort.uncounted:
+        yield f"not counted: the loops of {', '.join(effort.uncounted)}, which do not declare their steps"
+    needed, available = plan.needed_bytes(grid.statuses), available_memory()
     if needed > available:
         yield f"memory: {readable(needed)} are needed and {readable(available)} available; sweep run will refuse"
 

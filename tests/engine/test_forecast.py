@@ -8,14 +8,22 @@ from hypothesis import strategies as st
 from sweep.catalog import default_registry
 from sweep.engine import forecast as module
 from sweep.engine.estimate import estimate, nest_seconds
-from sweep.engine.execute import blocks, execute, split_into
+from sweep.engine.execute import blocks, split_into
 from sweep.engine.forecast import forecast
 from sweep.engine.loopnest import write_kernel
 from sweep.engine.plan import make_plan
-from sweep.registry import STATUSES
-from tests.engine.test_engine import TOY, TOY_AXES, axis
+from sweep.registry import STATUSES, Registry
+from tests.engine import tricky
+from tests.engine.test_engine import TOY, TOY_AXES
+from tests.oracle import axis, compute, evaluate_points
 
 FORESEEN = ("infeasible", "unstable", "deadlock", "budget")
+
+NOTHING = dict.fromkeys(FORESEEN, 0)
+
+TRICKY = Registry()
+TRICKY.add_module(tricky)
+TRICKY.check()
 
 LINK_AXES = [
     axis("packet_format", "standard", "afh_lite"),
@@ -38,21 +46,46 @@ def counts(known):
     return found
 
 
-def counts_of_run(made):
-    """Points by status when the plan is computed."""
-    status = execute(made, threads=1).status
-    return {name: int((status == STATUSES.index(name)).sum()) for name in FORESEEN}
-
-
-@pytest.mark.parametrize("outputs", [("moot_and_failing", "way"), ("area", "patience"), ("cost_each", "steps_at")])
-def test_a_forecast_counts_the_points_that_fail_when_the_toy_is_computed(outputs):
-    made = make_plan(TOY, outputs, TOY_AXES, {"density": 1.5})
-    used = [each for each in TOY_AXES if each.name in made.status_dims]
-    made = make_plan(TOY, outputs, used, {"density": 1.5})
+def assert_counts_of_a_run(registry, outputs, axes, fixed=None):
+    """A forecast is exact, and counts as many points of each status as there are when the plan is computed."""
+    used = [each for each in axes if each.name in make_plan(registry, outputs, axes, fixed or {}).status_dims]
+    made, result = compute(registry, outputs, used, fixed or {}, threads=1)
     known = forecast(made)
     assert known.exact
-    assert counts(known) == counts_of_run(made)
-    assert sum(counts(known).values()) > 0
+    found = counts(known)
+    assert found == {name: int((result.status == STATUSES.index(name)).sum()) for name in FORESEEN}
+    return found
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [("moot_and_failing", "way"), ("area", "patience"), ("cost_each", "steps_at"), ("wait", "total", "verdict")],
+)
+def test_a_forecast_counts_the_points_that_fail_when_the_toy_is_computed(outputs):
+    assert sum(assert_counts_of_a_run(TOY, outputs, TOY_AXES, {"density": 1.5}).values()) > 0
+
+
+def test_a_value_that_is_moot_about_failed_inputs_decides_over_later_failures():
+    axes = [axis("price_limit", 0.0, 2.0), axis("load", 0.0, 0.5, 2.0), axis("count", 0.0, 3.0)]
+    assert assert_counts_of_a_run(TRICKY, ("last",), axes) == {**NOTHING, "infeasible": 3, "unstable": 4}
+
+
+def test_a_division_by_zero_is_infinite_as_in_compiled_code():
+    axes = [axis("load", 0.0, 0.5, 2.0)]
+    assert assert_counts_of_a_run(TRICKY, ("busy",), axes)["unstable"] == 2
+
+
+def test_an_undefined_value_is_not_counted_and_hides_what_the_same_quantity_tests_after_it():
+    axes = [axis("count", 0.0, 3.0, 300.0), axis("load", 0.0, 2.0)]
+    assert assert_counts_of_a_run(TRICKY, ("both",), axes)["infeasible"] == 3
+
+
+def test_what_only_a_run_can_tell_is_named():
+    made = make_plan(TRICKY, ["judged"], [axis("count", 0.0, 3.0)], {})
+    known = forecast(made)
+    assert known.unknown == ("infeasible: The kernel went too far (judged)",)
+    assert not known.exact
+    assert "walked" in estimate(made, write_kernel(made), known, made.result_bytes(), threads=1).uncounted
 
 
 @seed(7)
@@ -70,27 +103,8 @@ def test_a_forecast_counts_the_points_that_fail_when_the_models_are_computed(cho
     made = make_plan(default_registry(), [output], used, fixed)
     known = forecast(made)
     assert known.exact
-    status = plain_statuses(made)
-    assert counts(known) == {name: status.count(name) for name in FORESEEN}
-
-
-def plain_statuses(made):
-    """The status of each point of a plan, evaluated in plain Python."""
-    from itertools import product
-
-    from sweep.engine.graph import resolve
-    from sweep.engine.point import evaluate
-
-    members = [(name, values) for each in made.axes.values() for name, values in each.members.items()]
-    fixed = {name: value for name, value in made.fixed.items() if value is not None}
-    found = []
-    for point in product(*(values if isinstance(values, tuple) else values.tolist() for _, values in members)):
-        point_values = {**fixed, **dict(zip((name for name, _ in members), point, strict=True))}
-        graph = resolve(default_registry(), made.graph.outputs, point_values, {})
-        _, statuses = evaluate(graph, point_values)
-        (output,) = made.graph.outputs
-        found.append(statuses[graph.owner[output]])
-    return found
+    _, codes = evaluate_points(default_registry(), [output], used, fixed)
+    assert counts(known) == {name: codes[output].count(STATUSES.index(name)) for name in FORESEEN}
 
 
 def test_a_reason_is_the_first_line_of_the_predicate_and_its_quantity():
@@ -103,14 +117,31 @@ def test_a_reason_is_the_first_line_of_the_predicate_and_its_quantity():
 
 
 def test_of_a_grid_with_too_many_combinations_some_are_looked_at_and_the_counts_are_marked(monkeypatch):
-    monkeypatch.setattr(module, "MAX_COMBINATIONS", 100)
+    monkeypatch.setattr(module, "MAX_CALLS", 100)
     sizes = axis("message_size", *range(0, 20000, 20))
     credits = axis("credit_size", *range(1, 101))
     made = make_plan(default_registry(), ["collective_latency"], [sizes, credits], {"credit_limit": 20.0})
     known = forecast(made)
-    exact = counts_of_plain(made)
     assert not known.exact
-    assert sum(failure.points for failure in known.failures) == pytest.approx(exact, rel=0.3)
+    assert sum(failure.points for failure in known.failures) == pytest.approx(counts_of_plain(made), rel=0.3)
+
+
+def test_a_condition_on_one_axis_is_counted_exactly_however_many_others_there_are():
+    axes = [
+        axis("egress_utilization", *np.linspace(0, 1, 29)),
+        axis("message_size", *range(10_000)),
+        axis("credit_size", *range(1, 1000)),
+        axis("base_latency", *range(1000)),
+    ]
+    made = make_plan(default_registry(), ["transfer_latency"], axes, {"switch_hops": 1.0, "credit_limit": 32767.0})
+    (failure,) = forecast(made).failures
+    assert (failure.status, failure.points) == ("unstable", 10_000 * 999 * 1000)
+
+
+def test_a_position_that_is_looked_at_stands_for_those_around_it(monkeypatch):
+    monkeypatch.setattr(module, "MAX_CALLS", 10)
+    made = make_plan(default_registry(), ["queueing"], [axis("egress_utilization", *np.linspace(0, 1, 1001))], {})
+    assert forecast(made).failures[0].points <= 1001 / 10
 
 
 def counts_of_plain(made):
@@ -123,7 +154,7 @@ def counts_of_plain(made):
 
 def test_an_empty_forecast_is_for_a_grid_without_conditions():
     known = forecast(make_plan(default_registry(), ["steps"], [axis("chip_count", 1.0, 2.0)], {}))
-    assert (known.failures, known.steps, known.exact) == ((), {}, True)
+    assert (known.failures, known.unknown, known.steps, known.exact) == ((), (), {}, True)
 
 
 def test_steps_of_a_kernel_are_those_of_all_its_calls_that_do_not_fail():
