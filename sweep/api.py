@@ -26,7 +26,7 @@ def load_grid(
     source: str | Path | Mapping[str, Any],
     with_files: Sequence[str | Path] = (),
     settings: Mapping[str, Any] | None = None,
-    outputs: Sequence[str | Located] = (),
+    outputs: Sequence[str] = (),
 ) -> Grid:
     """Read and check a grid file, or a dict of the same shape.
 
@@ -34,20 +34,30 @@ def load_grid(
     come before those of the grid: one value, or a list or a spaced form for an axis. `outputs` come instead of the
     grid's; axes on which none of them depends are then `dropped`. Raises InputError with every fault.
     """
-    items = {
-        str(name): value if isinstance(value, Located) else from_python(value, f"settings.{name}")
-        for name, value in (settings or {}).items()
-    }
-    names = [name if isinstance(name, Located) else from_python(name, "outputs") for name in outputs]
-    grid = read_grid(source, extended_registry(with_files), items, names)
+    if isinstance(outputs, str):
+        raise InputError([Fault("outputs", f"a list of names is wanted, such as [{outputs!r}]")])
+    files = [with_files] if isinstance(with_files, (str, Path)) else with_files
+    items = {str(name): from_python(value, f"settings.{name}") for name, value in (settings or {}).items()}
+    return load_located(source, files, items, [from_python(name, "outputs") for name in outputs])
+
+
+def load_located(
+    source: str | Path | Mapping[str, Any],
+    with_files: Sequence[str | Path],
+    settings: Mapping[str, Located],
+    outputs: Sequence[Located],
+) -> Grid:
+    """What `load_grid` does, for settings and outputs that know where they were written."""
+    grid = read_grid(source, extended_registry(with_files), settings, outputs)
     if not outputs:
         return grid
     idle = idle_axes(grid, make_plan(grid.registry, grid.outputs, grid.axes, grid.fixed))
     return replace(grid, axes=tuple(axis for axis in grid.axes if axis.name not in idle), dropped=idle)
 
 
-def plan(grid: Grid) -> Plan:
+def plan(grid: Grid | str | Path | Mapping[str, Any]) -> Plan:
     """Work out what a grid computes. Raises InputError for an axis that no output depends on."""
+    grid = grid if isinstance(grid, Grid) else load_grid(grid)
     made = make_plan(grid.registry, grid.outputs, grid.axes, grid.fixed)
     idle = idle_axes(grid, made)
     if idle:
@@ -81,8 +91,7 @@ def run(
     `announce` is told, in a line, of work that takes time; `progress` of which loop nest, and how many points, each
     finished block is. Raises InputError for what is wrong with the grid, and for a result that memory cannot hold.
     """
-    if not isinstance(grid, Grid):
-        grid = load_grid(grid)
+    grid = grid if isinstance(grid, Grid) else load_grid(grid)
     made = plan(grid)
     source = write_kernel(made, grid.statuses)
     return compute(grid, made, source, threads, announce, progress)

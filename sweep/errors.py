@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+PLACE = re.compile(r"(.*):(\d+):(\d+)", re.S)
+"""A place in a file."""
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -32,9 +35,15 @@ class InputError(SweepError):
 
 
 def in_order(faults: Iterable[Fault]) -> list[Fault]:
-    """Each fault once; those of a file by line and column, files in the order in which they come up."""
-    once = list(dict.fromkeys(faults))
-    places = [re.fullmatch(r"(.*):(\d+):(\d+)", fault.where, re.S) for fault in once]
+    """The first fault of each place; those of a file by line and column, files in the order in which they come up.
+
+    A second fault at one place of a file follows from the first; options and paths into a dict may have several.
+    """
+    first: dict[object, Fault] = {}
+    for fault in faults:
+        first.setdefault(fault.where if PLACE.fullmatch(fault.where) else fault, fault)
+    once = list(first.values())
+    places = [PLACE.fullmatch(fault.where) for fault in once]
     names = list(dict.fromkeys(place[1] if place else fault.where for place, fault in zip(places, once, strict=True)))
 
     def position(index: int) -> tuple[int, int, int]:

@@ -19,10 +19,11 @@ def command(
     from sweep.engine.loopnest import write_kernel
     from sweep.views.graph import graph_text
 
-    made = api.plan(load(grid, settings, outputs, with_files))
+    loaded = load(grid, settings, outputs, with_files)
+    made = api.plan(loaded)
     if part != "kernel":
         click.echo(graph_text(made))
     if part is None:
         click.echo()
     if part != "graph":
-        click.echo(write_kernel(made).text)
+        click.echo(write_kernel(made, loaded.statuses).text)

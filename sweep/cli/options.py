@@ -62,7 +62,7 @@ def load(grid: str, settings: tuple[str, ...], outputs: tuple[str, ...], with_fi
     if faults:
         raise InputError(faults)
     names = [Located(name.strip(), "--outputs") for group in outputs for name in group.split(",")]
-    loaded = api.load_grid(grid, with_files, values, names)
+    loaded = api.load_located(grid, with_files, values, names)
     if loaded.dropped:
         say(f"no output depends on {', '.join(loaded.dropped)}: dropped")
     return loaded

@@ -27,8 +27,8 @@ def command(
     output: str | None,
 ) -> None:
     """Draw a heat map of any two dimensions of RESULT, with panels over a third."""
-    from sweep.api import open_result
     from sweep.errors import Fault, InputError
+    from sweep.store.netcdf import read
     from sweep.views.heatmap import draw_heatmap
 
     path = Path(output) if output else Path(result).with_suffix(".png")
@@ -42,7 +42,7 @@ def command(
         if dim in values:
             raise InputError([Fault("--at", f"{dim!r} is given twice")])
         values[dim] = value
-    with open_result(result) as dataset:
+    with read(Path(result), labels=False) as dataset:
         names = [str(name) for name in dataset.data_vars if name != "status"]
         draw_heatmap(dataset, variable or names[0], x, y, facet, values, best, path)
     click.echo(f"drawn to {path}")

@@ -26,26 +26,30 @@ class Bar:
         self.label = label
         self.rate = rate
         self.lock = threading.Lock()
-        self.start = time.time()
+        self.start: float | None = None
         self.share = self.amount = 0.0
         self.bar: Any = None
 
     def add(self, share: float, amount: float) -> None:
-        """Take note of work that is done."""
+        """Take note of work that is done. The clock starts with the first piece, after what comes before all work."""
         with self.lock:
             self.share += share
+            if self.start is None:
+                self.start = time.time()
+                return
             self.amount += amount
-            if time.time() - self.start < SHOWN_AFTER or not sys.stderr.isatty():
+            start = self.start
+            if time.time() - start < SHOWN_AFTER or not sys.stderr.isatty():
                 return
             if self.bar is None:
                 self.bar = click.progressbar(
                     length=PARTS,
                     label=self.label,
                     file=sys.stderr,
-                    item_show_func=lambda _: self.rate(self.amount / (time.time() - self.start)),
+                    item_show_func=lambda _: self.rate(self.amount / (time.time() - start)),
                 )
-                self.bar.start = self.start
-            self.bar.update(min(int(self.share * PARTS), PARTS) - self.bar.pos)
+                self.bar.start = start
+            self.bar.update(min(round(self.share * PARTS), PARTS) - self.bar.pos)
 
     def __enter__(self) -> Bar:
         return self

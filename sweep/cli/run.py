@@ -38,7 +38,7 @@ def command(
     from sweep import api
     from sweep.engine.loopnest import write_kernel
     from sweep.store.record import attributes
-    from sweep.store.target import check_folder, is_up_to_date
+    from sweep.store.target import check_place, check_room, is_up_to_date
 
     loaded = load(grid, settings, outputs, with_files)
     made = api.plan(loaded)
@@ -46,13 +46,14 @@ def command(
     idle = api.unused(loaded, made)
     if idle:
         say(f"not used by these outputs: {', '.join(idle)}")
+    check_place(path)
     source = write_kernel(made, loaded.statuses)
-    if is_up_to_date(path, attributes(loaded, made, source.text), overwrite):
+    if not overwrite and is_up_to_date(path, attributes(loaded, made, source.text)):
         click.echo(f"{path} is up to date")
         return
     api.check_memory(loaded, made)
     size = made.result_bytes(loaded.statuses)
-    check_folder(path, size)
+    check_room(path, size)
     from sweep.store.netcdf import write
     from sweep.views.summary import failures
 
@@ -81,7 +82,8 @@ def nest_progress(made: Plan, bar: Bar) -> Callable[[str, int], None]:
     from sweep.engine.estimate import nest_seconds
     from sweep.engine.forecast import forecast
 
-    seconds = nest_seconds(made, forecast(made))
+    stepping = any(node.quantity.steps for node in made.graph.nodes.values())
+    seconds = nest_seconds(made, forecast(made).steps if stepping else {})
     total = sum(seconds.values())
     share = {nest.name: seconds[nest.name] / total / made.points(nest.dims) for nest in made.nests}
     return lambda nest, points: bar.add(share[nest] * points, points)

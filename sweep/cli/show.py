@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 
@@ -9,9 +11,9 @@ import click
 @click.argument("result", type=click.Path())
 def command(result: str) -> None:
     """Summarise RESULT: axes, ranges of the outputs, and how many points are missing and why."""
-    from sweep.api import open_result
     from sweep.cli.options import terminal_width
+    from sweep.store.netcdf import read
     from sweep.views.summary import summary
 
-    with open_result(result) as dataset:
+    with read(Path(result), labels=False) as dataset:
         click.echo(summary(dataset, terminal_width()))

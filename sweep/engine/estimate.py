@@ -6,6 +6,7 @@ The rates are what a core of an ordinary server did on the shipped grids; other 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sweep.engine.execute import block_lengths, split_into
@@ -47,7 +48,7 @@ def estimate(plan: Plan, source: KernelSource, known: Forecast, result_bytes: in
         sizes = [plan.axes[dim].size for dim in call.dims]
         lengths = block_lengths(sizes, split.block_points)
         count += math.prod(-(-size // length) for size, length in zip(sizes, lengths, strict=True))
-    computing = sum(nest_seconds(plan, known).values()) / threads
+    computing = sum(nest_seconds(plan, known.steps).values()) / threads
     return Estimate(
         compute=max(computing, result_bytes * SECONDS_PER_BYTE),
         write=result_bytes * SECONDS_PER_BYTE_ON_DISK,
@@ -61,18 +62,18 @@ def estimate(plan: Plan, source: KernelSource, known: Forecast, result_bytes: in
     )
 
 
-def nest_seconds(plan: Plan, known: Forecast) -> dict[str, float]:
-    """Seconds that each nest takes on one thread, if memory keeps up."""
-    return {nest.name: one_nest_seconds(plan, nest, known) for nest in plan.nests}
+def nest_seconds(plan: Plan, steps: Mapping[str, float]) -> dict[str, float]:
+    """Seconds that each nest takes on one thread, if memory keeps up; `steps` are those of kernels."""
+    return {nest.name: one_nest_seconds(plan, nest, steps) for nest in plan.nests}
 
 
-def one_nest_seconds(plan: Plan, nest: Nest, known: Forecast) -> float:
+def one_nest_seconds(plan: Plan, nest: Nest, steps: Mapping[str, float]) -> float:
     """Seconds of one nest: its points, its values, each as often as the loops around it say, and steps of kernels."""
     additions = plan.points(nest.dims)
     for name in nest.nodes:
         additions += node_cost(plan.graph.nodes[name]) * plan.points(loops(plan, nest, name))
-    steps = sum(known.steps.get(name, 0.0) for name in nest.nodes)
-    return additions * SECONDS_PER_ADDITION + steps * SECONDS_PER_STEP
+    walking = sum(steps.get(name, 0.0) for name in nest.nodes)
+    return additions * SECONDS_PER_ADDITION + walking * SECONDS_PER_STEP
 
 
 def loops(plan: Plan, nest: Nest, node: str) -> tuple[str, ...]:

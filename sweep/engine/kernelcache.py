@@ -25,12 +25,15 @@ INTERLEAVE = 2
 
 
 def cache_folder() -> Path:
-    """Where kernels are kept."""
+    """Where kernels are kept. Raises OSError for a user who has no home."""
     own = os.environ.get("SWEEP_CACHE_DIR")
     if own:
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "sweep"
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "sweep"
+    except RuntimeError as error:
+        raise OSError(str(error)) from None
 
 
 def digest(text: str) -> str:
@@ -47,7 +50,10 @@ def kernel_name(text: str) -> str:
 
 def is_compiled(text: str) -> bool:
     """Whether the cache has machine code of a kernel text."""
-    return any((cache_folder() / "kernels" / "__pycache__").glob(f"{kernel_name(text)}*.nbi"))
+    try:
+        return any((cache_folder() / "kernels" / "__pycache__").glob(f"{kernel_name(text)}*.nbi"))
+    except OSError:
+        return False
 
 
 def load_kernel(text: str, announce: Announce) -> ModuleType:

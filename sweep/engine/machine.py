@@ -6,7 +6,8 @@ import contextlib
 import os
 from pathlib import Path
 
-CGROUP = Path("/sys/fs/cgroup")
+CGROUPS = Path("/sys/fs/cgroup")
+OWN_CGROUP = Path("/proc/self/cgroup")
 MEMINFO = Path("/proc/meminfo")
 
 
@@ -16,16 +17,27 @@ def available_memory() -> int:
     with contextlib.suppress(OSError, ValueError, IndexError):
         line = next(line for line in MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))
         limits.append(int(line.split()[1]) * 1024)
-    with contextlib.suppress(OSError, ValueError):
-        limit = int((CGROUP / "memory.max").read_text())
-        limits.append(limit - int((CGROUP / "memory.current").read_text()) + reclaimable())
+    for group in control_groups():
+        with contextlib.suppress(OSError, ValueError):
+            limit = int((group / "memory.max").read_text())
+            limits.append(limit - int((group / "memory.current").read_text()) + reclaimable(group))
     return max(min(limits), 0)
 
 
-def reclaimable() -> int:
-    """Bytes of a container's memory that hold files, and are given back when they are needed."""
+def control_groups() -> list[Path]:
+    """The control groups of this process, each of which may limit its memory: its own and those above it."""
+    try:
+        own = next(line[3:] for line in OWN_CGROUP.read_text().splitlines() if line.startswith("0::"))
+    except (OSError, StopIteration):
+        return [CGROUPS]
+    group = CGROUPS / own.strip("/")
+    return [group, *(parent for parent in group.parents if parent.is_relative_to(CGROUPS))]
+
+
+def reclaimable(group: Path) -> int:
+    """Bytes of a control group's memory that hold files, and are given back when they are needed."""
     with contextlib.suppress(OSError, ValueError):
-        fields = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
+        fields = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         return int(fields.get("inactive_file", 0)) + int(fields.get("active_file", 0))
     return 0
 

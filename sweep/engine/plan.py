@@ -57,6 +57,10 @@ class Plan:
     fixed: Mapping[str, Any]
     axis_of: Mapping[str, str]
 
+    def __repr__(self) -> str:
+        axes = " x ".join(f"{dim} {axis.size}" for dim, axis in self.axes.items()) or "one point"
+        return f"Plan({', '.join(self.graph.outputs)} over {axes})"
+
     def shape(self, name: str) -> tuple[int, ...]:
         """Shape of a value's array, extra dimensions included."""
         extra = self.extra_dims(name)

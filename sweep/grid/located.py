@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +148,8 @@ class _Walk:
             value = self.located(value_node, parents)
             if not isinstance(key_node, yaml.ScalarNode):
                 self.faults.append(Fault(where, "a key must be a word"))
+            elif key_node.tag not in _PLAIN_TAGS:
+                self.faults.append(Fault(where, f"the tag {key_node.tag} is not used here"))
             elif not key_node.value.isprintable() or len(key_node.value) > MAX_TEXT:
                 self.faults.append(Fault(where, f"a key must be one line of at most {MAX_TEXT} printable signs"))
             elif key_node.value in result:
@@ -196,32 +200,33 @@ def _placed(item: Located, where: str) -> Located:
     return Located(item.value, where, where)
 
 
-def from_python(value: Any, where: str, depth: int = 0) -> Located:
+def from_python(value: Any, where: str, parents: tuple[int, ...] = ()) -> Located:
     """The same tree from a dict, as `load_grid` takes it: places are paths such as grid.axes.chip_count[2].
 
     Raises InputError for what YAML could not say.
     """
-    if depth > MAX_DEPTH:
-        raise InputError([Fault(where, "nested too deeply")])
+    if id(value) in parents or len(parents) > MAX_DEPTH:
+        raise InputError([Fault(where, "nested too deeply, or a list that contains itself")])
+    inside = (*parents, id(value))
     if getattr(value, "ndim", None) == 0:  # a number, bool or text of NumPy
         value = value.item()
     if isinstance(value, Mapping):
         for key in value:
             check_text(str(key), where)
-        items = {str(key): from_python(item, f"{where}.{key}", depth + 1) for key, item in value.items()}
+        items = {str(key): from_python(item, f"{where}.{key}", inside) for key, item in value.items()}
         return Located(items, where, where)
     if isinstance(value, str):
         check_text(value, where)
     if isinstance(value, (str, bool)) or value is None:
         return Located(value, where, where)
     if isinstance(value, (list, tuple)) or (hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1):
-        items_of_list = [from_python(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(value)]
+        items_of_list = [from_python(item, f"{where}[{index}]", inside) for index, item in enumerate(value)]
         return Located(items_of_list, where, where)
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError([Fault(where, f"cannot use a {type(value).__name__} here")]) from None
-    return Located(Number(str(value) if isinstance(value, int) else repr(number)), where, where)
+    if isinstance(value, int):
+        return Located(Number(str(value)), where, where)
+    if isinstance(value, (Real, Decimal)):
+        return Located(Number(repr(float(value))), where, where)
+    raise InputError([Fault(where, f"cannot use a {type(value).__name__} here")])
 
 
 def check_text(text: str, where: str) -> None:

@@ -15,7 +15,7 @@ from sweep.grid.located import Located, read_text, read_yaml
 
 SHIPPED = Path(__file__).parent.parent / "presets"
 KEYS = ("title", "presets", "parameters")
-MAX_PRESETS = 100
+MAX_DEPTH = 50
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Preset:
 def read_presets(item: Located | None, folder: Path) -> tuple[list[Preset], list[Fault]]:
     """The presets of a grid in the order in which they apply, included ones before those that include them.
 
-    `item` is the grid's list; files must lie in `folder`, the grid's, or below it.
+    What several of them include applies once, before the first. `item` is the grid's list; files must lie in
+    `folder`, the grid's, or below it.
     """
     reader = _Reader(folder)
     reader.follow(item, folder, {})
@@ -44,7 +45,7 @@ class _Reader:
         self.shipped = sorted(path.stem for path in SHIPPED.glob("*.yaml"))
         self.found: list[Preset] = []
         self.faults: list[Fault] = []
-        self.count = 0
+        self.seen: set[Path] = set()
 
     def fault(self, item: Located, what: str) -> None:
         self.faults.append(Fault(item.where, what))
@@ -56,18 +57,22 @@ class _Reader:
         if not isinstance(item.value, list):
             self.fault(item, "presets is a list of names, or of files such as ./my_chip.yaml")
             return
+        listed: set[Path] = set()
         for element in item.value:
             path = self.path(element, folder)
             if path is None:
                 continue
-            self.count += 1
-            if path in above:
+            if path in listed:
+                self.fault(element, f"the preset {element.value!r} stands here twice")
+            elif path in above:
                 circle = " -> ".join([*list(above.values())[list(above).index(path) :], above[path]])
                 self.fault(element, f"the preset includes itself: {circle}")
-            elif self.count > MAX_PRESETS:
-                raise InputError([*self.faults, Fault(element.where, f"more than {MAX_PRESETS} presets")])
-            else:
+            elif len(above) >= MAX_DEPTH:
+                self.fault(element, f"presets include each other more than {MAX_DEPTH} deep")
+            elif path not in self.seen or not above:
+                self.seen.add(path)
                 self.read(path, above)
+            listed.add(path)
 
     def path(self, item: Located, folder: Path) -> Path | None:
         """The file that a name means."""
@@ -112,8 +117,9 @@ class _Reader:
                 what = f"{key!r} is not a key of a preset; there are {', '.join(KEYS)}{nearest(key, KEYS)}"
                 self.faults.append(Fault(item.key, what))
         self.follow(root.value.get("presets"), path.parent, {**above, path: name})
-        values = root.value.get("parameters", Located({}, root.where))
-        if not isinstance(values.value, dict):
-            self.fault(values, "parameters is a mapping of parameters to values")
+        item = root.value.get("parameters")
+        values = {} if item is None or item.value is None else item.value
+        if not isinstance(values, dict):
+            self.faults.append(Fault(root.value["parameters"].where, "parameters is a mapping of parameters to values"))
             return
-        self.found.append(Preset(name, hashlib.sha256(text.encode()).hexdigest()[:16], values.value))
+        self.found.append(Preset(name, hashlib.sha256(text.encode()).hexdigest()[:16], values))

@@ -62,10 +62,9 @@ def load_grid(
         grid = reader.read(document.root, settings or {}, outputs)
     except InputError as error:
         reader.faults += error.faults
-    broken = {fault.where for fault in document.faults}
-    faults = [*document.faults, *(fault for fault in reader.faults if fault.where not in broken)]
+    faults = in_order([*document.faults, *reader.faults])
     if faults:
-        raise InputError(in_order(faults))
+        raise InputError(faults)
     return grid
 
 
@@ -94,14 +93,12 @@ class _Reader:
         presets, faults = read_presets(root.value.get("presets"), self.folder)
         self.faults += faults
         for preset in presets:
-            self.read_fixed(preset.parameters, preset.name, tables=True)
-            self.read_fixed(preset.parameters, preset.name, tables=False)
-        self.read_fixed(fixed, "", tables=True)
+            self.read_fixed(preset.parameters, preset.name)
+        self.read_fixed(fixed, "")
         dimensions = [*self.plain_axes(axes), *self.zipped_axes(zipped)]
         sections = [key for key in root.value if key in ("axes", "zip")]
         if sections[:1] == ["zip"]:  # dimensions come in the order of the file
             dimensions.sort(key=lambda axis: axis.name not in zipped)
-        self.read_fixed(fixed, "", tables=False)
         for axis in dimensions:
             for member in axis.members:
                 self.fixed.pop(member, None)
@@ -296,11 +293,9 @@ class _Reader:
     def is_table(self, name: str) -> bool:
         return name in self.registry.parameters and self.registry.parameters[name].is_table
 
-    def read_fixed(self, values: Mapping[str, Located], given_by: str, tables: bool) -> None:
-        """Read fixed values: the tables among them, or all others; tables first, because they bring labels."""
-        for name, item in values.items():
-            if self.is_table(name) != tables:
-                continue
+    def read_fixed(self, values: Mapping[str, Located], given_by: str) -> None:
+        """Read fixed values, tables first, because they bring labels."""
+        for name, item in sorted(values.items(), key=lambda pair: not self.is_table(pair[0])):
             parameter = self.parameter(name, item)
             if parameter is None:
                 continue

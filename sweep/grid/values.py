@@ -58,6 +58,20 @@ def read_number(item: Located, parameter: Parameter) -> Fraction:
     return number
 
 
+def read_numbers(items: Sequence[Located], parameter: Parameter) -> list[Fraction]:
+    """Several numbers; every bad one is a fault of its own."""
+    numbers: list[Fraction] = []
+    faults: list[Fault] = []
+    for item in items:
+        try:
+            numbers.append(read_number(item, parameter))
+        except RejectedError as rejected:
+            faults += rejected.faults
+    if faults:
+        raise RejectedError(*faults)
+    return numbers
+
+
 def check_number(number: Fraction, where: str, parameter: Parameter) -> None:
     """Raise RejectedError for a number that is out of bounds, or not whole where it must be."""
     if not parameter.allows(float(number)):
@@ -95,23 +109,33 @@ def read_table(item: Located, parameter: Parameter) -> dict[str, dict[str, Any]]
         raise RejectedError(Fault(item.where, f"{parameter.name} takes a mapping of labels to rows"))
     columns = next(iter(parameter.default.values()))
     table: dict[str, dict[str, Any]] = {}
+    faults: list[Fault] = []
     for label, row in item.value.items():
         if not isinstance(row.value, dict) or set(row.value) != set(columns):
-            raise RejectedError(Fault(row.where, f"{parameter.name}: a row has the columns {', '.join(columns)}"))
+            faults.append(Fault(row.where, f"{parameter.name}: a row has the columns {', '.join(columns)}"))
+            continue
         table[label] = {}
         for column, cell in row.value.items():
-            nullable = any(known[column] is None for known in parameter.default.values())
-            if cell.value is None and nullable:
-                table[label][column] = None
-                continue
             try:
-                number = exact(text_of(cell), parameter.unit)
-            except ValueError as error:
-                raise RejectedError(Fault(cell.where, f"{column}: {error}")) from None
-            if number < 0 or number.denominator != 1:
-                raise RejectedError(Fault(cell.where, f"{column} must be a whole number of {parameter.unit}"))
-            table[label][column] = int(number)
+                table[label][column] = read_cell(cell, column, parameter)
+            except RejectedError as rejected:
+                faults += rejected.faults
+    if faults:
+        raise RejectedError(*faults)
     return table
+
+
+def read_cell(item: Located, column: str, parameter: Parameter) -> int | None:
+    """One value of a table: a whole number, or nothing where a shipped row has nothing either."""
+    if item.value is None and any(row[column] is None for row in parameter.default.values()):
+        return None
+    try:
+        number = exact(text_of(item), parameter.unit)
+    except ValueError as error:
+        raise RejectedError(Fault(item.where, f"{column}: {error}")) from None
+    if number < 0 or number.denominator != 1:
+        raise RejectedError(Fault(item.where, f"{column} must be a whole number of {parameter.unit}"))
+    return int(number)
 
 
 def read_axis(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDArray[np.float64] | tuple[str, ...]:
@@ -179,7 +203,7 @@ def checked_points(points: Sequence[Fraction], where: str, parameter: Parameter)
 def _ends_and_count(arguments: Located, parameter: Parameter, form: str) -> tuple[Fraction, Fraction, int]:
     if len(arguments.value) != 3:
         raise RejectedError(Fault(arguments.where, f"{form} takes [first, last, count]"))
-    first, last = (read_number(item, parameter) for item in arguments.value[:2])
+    first, last = read_numbers(arguments.value[:2], parameter)
     item = arguments.value[2]
     text = item.value.text if isinstance(item.value, Number) else ""
     if not text.isdigit() or not 1 <= int(text[:20]) <= MAX_POINTS:
@@ -215,7 +239,7 @@ def powers_of_two(arguments: Located, parameter: Parameter) -> list[Fraction]:
     """All powers of two from first to last."""
     if len(arguments.value) != 2:
         raise RejectedError(Fault(arguments.where, "powers_of_two takes [first, last]"))
-    first, last = (read_number(item, parameter) for item in arguments.value)
+    first, last = read_numbers(arguments.value, parameter)
     for item, number in zip(arguments.value, (first, last), strict=True):
         if number < 1 or number.denominator != 1 or number.numerator & (number.numerator - 1):
             raise RejectedError(Fault(item.where, f"{float(number):g} is not a power of two"))
@@ -229,7 +253,7 @@ def whole_range(arguments: Located, parameter: Parameter) -> list[Fraction]:
     """Points from first to last in steps of 1, or of a third number that must divide the distance."""
     if len(arguments.value) not in (2, 3):
         raise RejectedError(Fault(arguments.where, "range takes [first, last] or [first, last, step]"))
-    first, last = (read_number(item, parameter) for item in arguments.value[:2])
+    first, last = read_numbers(arguments.value[:2], parameter)
     step = Fraction(1)
     if len(arguments.value) == 3:
         item = arguments.value[2]

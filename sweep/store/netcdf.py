@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,7 +20,7 @@ from xarray.conventions import encode_dataset_coordinates
 
 from sweep.engine.news import ignore
 from sweep.errors import Fault, InputError
-from sweep.store.target import replacing
+from sweep.store.atomic import replacing
 
 TEXT = h5py.string_dtype()
 PIECE = 1 << 26
@@ -43,7 +42,7 @@ def write(dataset: xr.Dataset, path: Path, progress: Callable[[int], object] = i
                 if disk.error is not None:  # whatever HDF5 then says comes of it
                     raise disk.error
     except OSError as error:
-        raise InputError([Fault(str(path), f"cannot be written: {reason(error)}")]) from None
+        raise InputError([Fault(str(path), f"cannot be written: {error.strerror or error}")]) from None
 
 
 def _fill(file: Any, dataset: xr.Dataset) -> None:
@@ -107,15 +106,12 @@ class _Disk(io.RawIOBase):
         return True
 
 
-def reason(error: OSError) -> str:
-    """What the system says of a failed write; HDF5 wraps it into a page of its own."""
-    quoted = re.search(r"error message = '([^']*)'", str(error))
-    return quoted[1] if quoted else error.strerror or str(error).partition("\n")[0]
+def read(path: Path, labels: bool = True) -> xr.Dataset:
+    """Open a result; variables with flags come as labels, or without `labels` as the codes that the file has.
 
-
-def read(path: Path) -> xr.Dataset:
-    """Open a result; variables with flags come as labels. Raises InputError for what is not a result."""
-    if not path.exists():
+    Raises InputError for what is not a result.
+    """
+    if not os.path.exists(path):
         raise InputError([Fault(str(path), "there is no such file")])
     try:
         dataset = xr.open_dataset(path, engine="h5netcdf")
@@ -124,9 +120,14 @@ def read(path: Path) -> xr.Dataset:
     if "sweep" not in dataset.attrs:
         dataset.close()
         raise InputError([Fault(str(path), "is a NetCDF file, but not a result of sweep")])
-    result = dataset.map(with_labels, keep_attrs=True).drop_encoding()  # kept, it would cut longer labels when written
-    result.set_close(dataset.close)
-    return result
+    if labels:
+        try:
+            result = dataset.map(with_labels, keep_attrs=True)
+        except IndexError:
+            raise InputError([Fault(str(path), "is damaged: it has codes without labels")]) from None
+        result.set_close(dataset.close)
+        dataset = result
+    return dataset.drop_encoding()  # kept, it would cut longer labels when they are written
 
 
 def with_labels(variable: xr.DataArray) -> xr.DataArray:
@@ -134,5 +135,5 @@ def with_labels(variable: xr.DataArray) -> xr.DataArray:
     meanings = variable.attrs.get("flag_meanings")
     if meanings is None or variable.dtype.kind not in "iu":
         return variable
-    labels = np.array(meanings.split())
+    labels = np.array(meanings.split(), dtype=object)  # all cells share a few texts
     return variable.copy(data=labels[variable.values])

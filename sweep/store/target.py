@@ -1,35 +1,60 @@
-"""Where a result goes: what is there already, whether there is room, and a new file that takes its place when whole."""
+"""Where a result goes: what is there already, and whether there is room. Asked before any work is done."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from sweep.engine.machine import readable
 from sweep.errors import Fault, InputError
 from sweep.store.record import differences
 
-ROOM = 1_000_000
+BESIDE_ARRAYS = 100_000
 """Bytes of a file beside its arrays, generously."""
-SUFFIX = ".partial"
 
 
-def is_up_to_date(path: Path, attributes: Mapping[str, str], overwrite: bool) -> bool:
-    """Whether a file has the result that these attributes describe.
+def check_place(path: Path) -> None:
+    """Raise InputError for a path at which there can be no file: something else is there, or the name cannot be."""
+    with cannot_be_written(path), contextlib.suppress(FileNotFoundError):
+        target = path.resolve()
+        if not stat.S_ISREG(os.lstat(target).st_mode):
+            raise InputError([Fault(str(path), "is there and not a file")])
 
-    Raises InputError for anything else that is there, unless it is a file and may be overwritten.
+
+def check_room(path: Path, size: int) -> None:
+    """Raise InputError if a file of some bytes cannot be made at a path: no folder, no right, no room."""
+    with cannot_be_written(path):
+        target = path.resolve()
+        folder = next(parent for parent in target.parents if os.path.exists(parent))
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=f".{target.name}.", suffix=".probe"):
+            pass
+        free = shutil.disk_usage(folder).free
+    if size + BESIDE_ARRAYS > free:
+        room = f"{readable(size + BESIDE_ARRAYS)} are needed and {readable(free)} are free on that disk"
+        raise InputError([Fault(str(path), f"{room}; use fewer points or outputs")])
+
+
+@contextlib.contextmanager
+def cannot_be_written(path: Path) -> Iterator[None]:
+    """Turns what the system says against a path into an InputError."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links in a circle
+        raise InputError([Fault(str(path), f"cannot be written: {getattr(error, 'strerror', error)}")]) from None
+
+
+def is_up_to_date(path: Path, attributes: Mapping[str, str]) -> bool:
+    """Whether a file has the result that these attributes describe; no if there is none.
+
+    Raises InputError for a file with anything else.
     """
     if not os.path.lexists(path):
-        return False
-    if not path.is_file():
-        raise InputError([Fault(str(path), "is there and not a file")])
-    if overwrite:
         return False
     found = attributes_of(path)
     if found is None:
@@ -51,68 +76,3 @@ def attributes_of(path: Path) -> dict[str, Any] | None:
             return dict(file.attrs) if "sweep" in file.attrs else None
     except (OSError, RuntimeError, ValueError):
         return None
-
-
-def check_folder(path: Path, size: int) -> None:
-    """Raise InputError if a file of some bytes cannot be made at a path: no folder, no right, no room."""
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
-    try:
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=prefix(path), suffix=SUFFIX):
-            pass
-        free = shutil.disk_usage(folder).free
-    except OSError as error:
-        raise InputError([Fault(str(path), f"cannot be written: {folder}: {error.strerror}")]) from None
-    if size + ROOM > free:
-        room = f"{readable(size)} are needed and {readable(free)} are free on that disk"
-        raise InputError([Fault(str(path), f"{room}; use fewer points or outputs")])
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A new file, empty, that takes the place of `path` at the end, when it is on disk.
-
-    After an error or an interruption nothing is left of it, and what was there is as it was. What a killed process
-    left of an earlier attempt is removed.
-    """
-    path = path.resolve()
-    new_folders = [folder for folder in path.parents if not folder.exists()]
-    name = ""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(path)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix(path), suffix=SUFFIX)
-        with open(handle, "wb+", buffering=0) as file:
-            with contextlib.suppress(OSError):  # some file systems know no locks
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield file
-            os.fsync(file.fileno())
-            os.fchmod(file.fileno(), 0o666 & ~umask())
-            os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        for folder in new_folders:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        raise
-
-
-def prefix(path: Path) -> str:
-    """How the names of unfinished files of a result begin."""
-    return f".{path.name}."
-
-
-def remove_abandoned(path: Path) -> None:
-    """Remove unfinished files of a result that no process is writing."""
-    for file in path.parent.iterdir():
-        if file.name.startswith(prefix(path)) and file.name.endswith(SUFFIX):
-            with contextlib.suppress(OSError), file.open("rb+") as other:
-                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                file.unlink()
-
-
-def umask() -> int:
-    """The permissions that new files do not get."""
-    current = os.umask(0)
-    os.umask(current)
-    return current

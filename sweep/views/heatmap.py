@@ -22,7 +22,8 @@ from sweep.registry import NO_VALUE, STATUSES
 from sweep.views.summary import text
 
 PALETTE = ("#999999", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442")
-MISSING = "#FFFFFF"
+ABOVE_ZERO = "best is 0"
+"""Why a cell has a value, but no percentage above the best."""
 MAX_FACETS = 40
 MAX_TICKS = 9
 ANNOTATED_WIDTH = 0.38
@@ -54,20 +55,17 @@ def draw_heatmap(
     shown = dict.fromkeys(dim for dim in (x, y, facet) if dim is not None)
     if len(shown) < sum(dim is not None for dim in (x, y, facet)) or any(dim in at for dim in shown):
         raise InputError([Fault("plot", "--x, --y, --facet and --at must name different dimensions")])
-    reasons = reasons_of(dataset, variable)
     if best is not None:
         data = above_best(data, best)
     chosen = {dim: position(data[dim], at[dim]) if dim in at else 0 for dim in dims if dim not in shown}
-    data, reasons = data.isel(chosen), reasons.isel(chosen, missing_dims="ignore")
+    data, reasons = data.isel(chosen), reasons_of(dataset.isel(chosen), variable)
     _Figure(data.transpose(*shown), reasons, x, y, facet).save(path, title(dataset, data, variable))
 
 
 def reasons_of(dataset: xr.Dataset, variable: str) -> xr.DataArray:
-    """Codes that say why values of a variable are missing: its own status, or else the one of all outputs, of which
-    over other dimensions the least bad is its own."""
-    labels = dataset.get(f"{variable}_status", dataset["status"])
-    found, places = np.unique(labels.values, return_inverse=True)
-    codes = labels.copy(data=np.array([STATUSES.index(label) for label in found])[places].reshape(labels.shape))
+    """Codes that say why values of a variable are missing: its own status, or else the one of all outputs, and of
+    that the least bad over dimensions that the variable does not have."""
+    codes = dataset.get(f"{variable}_status", dataset["status"])
     return codes.min([dim for dim in codes.dims if dim not in dataset[variable].dims])
 
 
@@ -108,7 +106,7 @@ def position(coordinate: xr.DataArray, wanted: str) -> int:
 
 def above_best(data: xr.DataArray, dim: str) -> xr.DataArray:
     """Percent by which each value lies above the smallest along a dimension."""
-    if data.dtype.kind != "f":
+    if "flag_meanings" in data.attrs:
         raise InputError([Fault("plot", f"--best: {data.name} has labels, not numbers")])
     data = data.where(np.isfinite(data))
     least = data.min(dim)
@@ -194,7 +192,7 @@ class _Figure:
         self.facets = data.sizes[facet] if facet else 1
         if self.facets > MAX_FACETS:
             raise InputError([Fault("plot", f"--facet {facet} has {self.facets} values; at most {MAX_FACETS} fit")])
-        self.categories = data.dtype.kind not in "f"
+        self.categories = "flag_meanings" in data.attrs
         self.labels = [label for label in data.attrs.get("flag_meanings", "").split() if label != NO_VALUE]
         self.missing: set[str] = set()
 
@@ -261,8 +259,7 @@ class _Figure:
         values = self.cells_of(part)
         if not self.categories:
             return np.asarray(np.where(np.isfinite(values), values, np.nan), float)
-        codes = {label: float(code) for code, label in enumerate(self.labels)}
-        return np.array([codes.get(label, math.nan) for label in values.ravel().tolist()]).reshape(values.shape)
+        return np.where(values < len(self.labels), values.astype(float), np.nan)
 
     def cells_of(self, part: xr.DataArray) -> np.ndarray[Any, Any]:
         """Values of a panel as rows and columns, one of them where there is no such dimension."""
@@ -277,7 +274,8 @@ class _Figure:
         part = self.data.isel(here)
         cells = self.cells(part)
         reasons = self.cells_of(self.reasons.isel(here, missing_dims="ignore").broadcast_like(part))
-        self.missing.update(STATUSES[code] for code in np.unique(reasons[np.isnan(cells)]).tolist())
+        found = np.unique(reasons[np.isnan(cells)]).tolist()
+        self.missing.update(STATUSES[code] if code else ABOVE_ZERO for code in found)
         hatched = Rectangle((0, 0), 1, 1, transform=panel.transAxes, hatch="////", fc="white", ec="#999999", zorder=0)
         panel.add_patch(hatched)
         panel.imshow(
@@ -328,7 +326,7 @@ class _Figure:
 
         handles = []
         if self.missing:
-            reasons = ", ".join(label for label in STATUSES if label in self.missing)
+            reasons = ", ".join(label for label in (*STATUSES[1:], ABOVE_ZERO) if label in self.missing)
             handles.append(Patch(hatch="////", fc="white", ec="#999999", label=reasons))
         if not self.categories:
             room = int(figure.get_figheight() * 0.8 / CHARACTER_WIDTH)
@@ -338,6 +336,6 @@ class _Figure:
             if handles:
                 figure.legend(handles=handles, loc="outside lower right")
             return
-        present = [name for name in self.labels if (self.data == name).any()]
-        colours = [Patch(fc=self.palette()[self.labels.index(name)], ec="black", label=name) for name in present]
+        present = [code for code in range(len(self.labels)) if (self.data == code).any()]
+        colours = [Patch(fc=self.palette()[code], ec="black", label=self.labels[code]) for code in present]
         figure.legend(handles=[*colours, *handles], title=label(self.data), loc="outside right upper")

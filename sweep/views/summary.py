@@ -10,7 +10,10 @@ import xarray as xr
 
 
 def summary(dataset: xr.Dataset, width: int) -> str:
-    """Title, axes, the range or the shares of every variable, and why values are missing, in lines of some width."""
+    """Title, axes, the range or the shares of every variable, and why values are missing, in lines of some width.
+
+    Takes a dataset with codes, not labels.
+    """
     column = max(len(str(name)) for name in (*dataset.dims, *dataset.data_vars)) + 4
     lines = textwrap.wrap(dataset.attrs["title"], width) or [""]
     for name, text in _rows(dataset):
@@ -58,9 +61,10 @@ def _range(variable: xr.DataArray) -> str:
 
 
 def _shares(variable: xr.DataArray) -> str:
-    labels, counts = np.unique(variable.values, return_counts=True)
-    order = np.argsort(-counts)
-    return ", ".join(f"{labels[i]} {100 * counts[i] / variable.size:.3g} %" for i in order)
+    labels = variable.attrs["flag_meanings"].split()
+    counts = np.bincount(variable.values.ravel(), minlength=len(labels))
+    order = [code for code in np.argsort(-counts, kind="stable") if counts[code]]
+    return ", ".join(f"{labels[code]} {100 * counts[code] / variable.size:.3g} %" for code in order)
 
 
 def failures(status: xr.DataArray) -> tuple[int, dict[str, int]]:

@@ -151,8 +151,8 @@ def test_many_labels_get_a_colour_each(tmp_path):
     from sweep.views.heatmap import draw_heatmap
 
     labels = [f"label{i}" for i in range(12)]
-    cells = xr.DataArray(np.array(labels).reshape(3, 4), dims=("a", "b"), attrs={"flag_meanings": " ".join(labels)})
-    data = xr.Dataset({"v": cells, "status": ((), "ok")}, {"a": range(3), "b": range(4)}, {"title": "many"})
+    cells = xr.DataArray(np.arange(12).reshape(3, 4), dims=("a", "b"), attrs={"flag_meanings": " ".join(labels)})
+    data = xr.Dataset({"v": cells, "status": ((), 0)}, {"a": range(3), "b": range(4)}, {"title": "many"})
     draw_heatmap(data, "v", "b", "a", None, {}, None, tmp_path / "x.png")
     assert (tmp_path / "x.png").exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from types import SimpleNamespace
 
 import pytest
 import xarray as xr
@@ -153,7 +154,8 @@ def test_a_notebook_is_refused_a_result_that_memory_cannot_hold(monkeypatch):
 
 def test_available_memory_is_the_least_of_what_machine_system_and_container_allow(tmp_path, monkeypatch):
     monkeypatch.setattr(machine, "MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(machine, "CGROUP", tmp_path)
+    monkeypatch.setattr(machine, "CGROUPS", tmp_path)
+    monkeypatch.setattr(machine, "OWN_CGROUP", tmp_path / "cgroup")
     whole = machine.available_memory()
     assert whole == os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   5000 kB\n")
@@ -162,17 +164,45 @@ def test_available_memory_is_the_least_of_what_machine_system_and_container_allo
     (tmp_path / "memory.current").write_text("2000000\n")
     (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 300000\nactive_file 0\n")
     assert machine.available_memory() == 1_300_000
+    (tmp_path / "job" / "step").mkdir(parents=True)
+    (tmp_path / "cgroup").write_text("0::/job/step\n")
+    (tmp_path / "job" / "memory.max").write_text("1500000\n")
+    (tmp_path / "job" / "memory.current").write_text("500000\n")
+    assert machine.available_memory() == 1_000_000
+    (tmp_path / "job" / "memory.max").write_text("max\n")
     (tmp_path / "memory.max").write_text("max\n")
     assert machine.available_memory() == 5_120_000
 
 
-@pytest.mark.parametrize("output", ["file/result.nc", "/proc/result.nc", "x" * 250 + ".nc"])
+def test_a_result_larger_than_the_disk_is_refused_before_work(folder, cli, nothing_computed, monkeypatch):
+    from sweep.store import target
+
+    monkeypatch.setattr(target.shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
+    code, output, messages = cli("run", "small.yaml")
+    assert (code, output) == (2, "")
+    assert "results/small.nc: 100 kB are needed and 1 kB are free on that disk; use fewer points or outputs" in messages
+    assert not (folder / "results").exists()
+
+
+def test_an_old_result_is_up_to_date_however_full_the_disk(result, cli, nothing_computed, monkeypatch):
+    from sweep.store import target
+
+    monkeypatch.setattr(target.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+    assert "is up to date" in cli("run", "small.yaml")[1]
+
+
+@pytest.mark.parametrize(
+    "output",
+    ["file/result.nc", "/proc/result.nc", "x" * 250 + ".nc", "x" * 300 + "/result.nc", "loop/result.nc", "loop"],
+)
 def test_a_place_that_cannot_be_written_is_refused_before_work(folder, cli, nothing_computed, output):
     (folder / "file").write_text("")
-    code, shown, messages = cli("run", "small.yaml", "-o", output)
-    assert (code, shown) == (2, "")
-    assert f"error: {output}: cannot be written: " in messages
-    assert sorted(path.name for path in folder.iterdir()) == ["chip.yaml", "file", "small.yaml"]
+    (folder / "loop").symlink_to("loop")
+    for overwrite in ([], ["--overwrite"]):
+        code, shown, messages = cli("run", "small.yaml", "-o", output, *overwrite)
+        assert (code, shown) == (2, "")
+        assert f"error: {output}: cannot be written: " in messages
+    assert sorted(path.name for path in folder.iterdir()) == ["chip.yaml", "file", "loop", "small.yaml"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the super-user may write anywhere")
@@ -217,6 +247,13 @@ def test_long_work_shows_share_rate_and_remaining_time_on_a_terminal(folder, cli
         assert part in shown.text
 
 
+@pytest.mark.parametrize("outputs", ["header_and_checks", "traced_link_latency", "frame_overhead"])
+def test_any_kind_of_quantity_can_be_computed_on_a_terminal(folder, cli, terminal, monkeypatch, outputs):
+    monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
+    terminal()
+    assert cli("run", "small.yaml", "--outputs", outputs)[0] == 0
+
+
 def test_short_work_shows_no_bar(folder, cli, terminal):
     shown = terminal()
     assert cli("run", "small.yaml")[0] == 0
@@ -233,8 +270,8 @@ def test_a_pipe_gets_nothing_of_a_bar(folder, cli, monkeypatch):
 def test_a_bar_shows_the_share_of_work_and_is_finished_after_an_error(terminal, monkeypatch):
     def interrupted_half_way():
         with progress.Bar("working", lambda rate: f"{rate:.0f} per second") as bar:
-            for _ in range(4):
-                bar.add(0.125, 1)
+            for _ in range(5):
+                bar.add(0.1, 1)
             raise KeyboardInterrupt
 
     monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)

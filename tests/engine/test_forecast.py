@@ -174,7 +174,7 @@ def test_an_estimate_counts_the_blocks_that_are_run_and_grows_with_the_grid():
     assert small.blocks == len(source.calls) == len(made.nests)
     assert large.blocks == 8
     assert large.compute > 100 * small.compute
-    assert set(nest_seconds(made, forecast(made))) == {nest.name for nest in made.nests}
+    assert set(nest_seconds(made, forecast(made).steps)) == {nest.name for nest in made.nests}
 
 
 @pytest.mark.parametrize(("points", "costly"), [(10, False), (10, True), (10**6, False), (10**9, False)])

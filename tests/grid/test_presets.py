@@ -59,10 +59,36 @@ def test_a_circle_of_presets_is_named(folder):
     assert faults(grid) == ["a.yaml:1:11: the preset includes itself: ./a.yaml -> ./a.yaml"]
 
 
-def test_presets_that_include_each_other_over_and_over_are_refused(folder):
-    levels = {f"p{i}": f"presets: [./p{i + 1}.yaml, ./p{i + 1}.yaml]\n" for i in range(30)}
-    grid = folder(grid=GRID.format("./p0.yaml"), **levels, p30="parameters: {}\n")
-    assert faults(grid)[0].endswith("more than 100 presets")
+def test_what_several_presets_include_applies_once_before_the_first_of_them(folder):
+    grid = folder(
+        grid=GRID.format("./a.yaml, ./b.yaml"),
+        a="presets: [./base.yaml]\nparameters: {line_gap: 7}\n",
+        b="presets: [./base.yaml]\nparameters: {min_frame: 9}\n",
+        base="parameters: {line_gap: 1, min_frame: 1, base_latency: 1}\n",
+    )
+    loaded = sweep.load_grid(grid)
+    assert list(loaded.presets) == ["./base.yaml", "./a.yaml", "./b.yaml"]
+    assert loaded.fixed == {"line_gap": 7, "min_frame": 9, "base_latency": 1}
+
+
+def test_a_preset_that_the_grid_lists_applies_where_it_stands_in_the_list(folder):
+    files = {"a": "presets: [./base.yaml]\nparameters: {line_gap: 7}\n", "base": "parameters: {line_gap: 1}\n"}
+    assert sweep.load_grid(folder(grid=GRID.format("./a.yaml, ./base.yaml"), **files)).fixed == {"line_gap": 1}
+    assert sweep.load_grid(folder(grid=GRID.format("./base.yaml, ./a.yaml"), **files)).fixed == {"line_gap": 7}
+
+
+def test_a_preset_twice_in_a_list_is_a_fault(folder):
+    grid = folder(grid=GRID.format("exact, design_note, exact"))
+    assert faults(grid) == ["grid.yaml:2:31: the preset 'exact' stands here twice"]
+
+
+def test_presets_that_include_each_other_many_times_or_very_deep_are_read_once_or_refused(folder):
+    levels = {f"p{i}": f"presets: [./p{i + 1}.yaml, ./p{i + 2}.yaml]\n" for i in range(40)}
+    grid = folder(grid=GRID.format("./p0.yaml"), **levels, p40="parameters: {}\n", p41="parameters: {}\n")
+    assert len(sweep.load_grid(grid).presets) == 42
+    levels = {f"p{i}": f"presets: [./p{i + 1}.yaml]\n" for i in range(200)}
+    grid = folder(grid=GRID.format("./p0.yaml"), **levels, p200="parameters: {}\n")
+    assert faults(grid) == ["p49.yaml:1:11: presets include each other more than 50 deep"]
 
 
 @pytest.mark.parametrize("name", ["../outside.yaml", "/etc/outside.yaml", "./parts/../../outside.yaml", "./link.yaml"])

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
 import h5py
@@ -17,7 +18,7 @@ import xarray as xr
 import sweep
 from sweep.errors import InputError
 from sweep.store import netcdf
-from sweep.store.target import check_folder, remove_abandoned, replacing
+from sweep.store.atomic import remove_abandoned, replacing
 from tests.conftest import ROOT
 
 GRID = {
@@ -213,10 +214,28 @@ def test_a_link_to_a_result_stays_a_link(dataset, path, tmp_path):
         assert found.title == "through the link"
 
 
-def test_a_result_larger_than_the_disk_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"1e\+03 TB|1000 TB|1 PB|are needed and .* are free on that disk"):
-        check_folder(tmp_path / "result.nc", 10**15)
-    check_folder(tmp_path / "result.nc", 10**6)
+def test_permissions_of_an_old_file_stay(dataset, path):
+    path.chmod(0o600)
+    netcdf.write(dataset, path)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_that_another_run_takes_for_abandoned_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    make = tempfile.mkstemp
+    made = []
+
+    def removed_once(**options):
+        handle, name = make(**options)
+        made.append(name)
+        if len(made) == 1:
+            os.unlink(name)
+        return handle, name
+
+    monkeypatch.setattr(tempfile, "mkstemp", removed_once)
+    with replacing(tmp_path / "result.nc") as file:
+        file.write(b"whole")
+    assert len(made) == 2
+    assert (tmp_path / "result.nc").read_bytes() == b"whole"
 
 
 RUN = [sys.executable, "-c", "from sweep.cli.main import console; console()", "run"]
