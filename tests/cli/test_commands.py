@@ -148,7 +148,7 @@ def test_a_wrong_number_of_threads_is_refused(threads, cli):
 
 @pytest.mark.parametrize("command", ["show", "plot"])
 def test_a_file_that_is_no_result_is_one_message(grid, cli, command):
-    for name, what in (("none.nc", "no such file"), ("small.yaml", "not a NetCDF file")):
+    for name, what in (("none.nc", "no such file"), ("small.yaml", "not a NetCDF file"), ("x" * 300, "no such file")):
         code, _, messages = cli(command, name)
         assert code == 2
         assert what in messages

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from sweep.engine.execute import execute
 from sweep.engine.kernelcache import load_kernel
 from sweep.engine.loopnest import write_kernel
 from sweep.engine.plan import make_plan
@@ -55,6 +56,19 @@ def test_without_jit_values_agree_to_1e_14_and_statuses_exactly(tmp_path):
     assert np.array_equal(compiled["status"], plain["status"])
     for name in compiled:
         np.testing.assert_allclose(compiled[name], plain[name], rtol=1e-14, atol=0, err_msg=name)
+
+
+def test_a_user_without_a_home_compiles_in_memory(monkeypatch):
+    def nobody():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("SWEEP_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("pathlib.Path.home", nobody)
+    said = []
+    values = execute(make_plan(TOY, ["area"], [axis("height", 1.0, 7.0)], {}), announce=said.append)
+    assert values.outputs["area"].tolist() == [2.0, 14.0]
+    assert said == ["kernels cannot be kept (Could not determine home directory.); compiling in memory, this run only"]
 
 
 def test_a_changed_formula_gets_a_kernel_of_its_own():

@@ -138,6 +138,20 @@ def test_any_file_gives_a_message_or_a_result_and_leaves_nothing_else(tmp_path, 
     check(tmp_path, content, plan_too)
 
 
+@seed(SEED + 1)
+@settings(max_examples=EXAMPLES // 10, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(CONTENTS, st.sampled_from(WORDS) | SCALARS | st.recursive(SCALARS, flow, max_leaves=8))
+def test_any_preset_and_any_setting_give_a_message_or_a_plan(tmp_path, content, setting):
+    (tmp_path / "grid.yaml").write_text("outputs: [steps]\npresets: [./mine.yaml]\n")
+    preset = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+    (tmp_path / "mine.yaml").write_bytes(preset)
+    for options in ([], ["--set", f"chip_count={setting}"], ["--outputs", setting]):
+        code, output, messages = answer("plan", tmp_path / "grid.yaml", *options)
+        assert code in (0, 2)
+        assert code == 0 or (messages.startswith("error: ") and output == "")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def bomb(levels=12):
     """Aliases of aliases, a thousand million values in a few lines."""
     lines = ["a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]"]

@@ -10,21 +10,22 @@ from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 import sweep
+from sweep.api import load_located
 from sweep.errors import InputError
+from sweep.grid.located import from_text
+
+
+def grid_with(text, name):
+    """A grid in which a parameter has what a text means."""
+    return load_located({"outputs": ["collective_latency"]}, [], {name: from_text(text, "--set")}, [])
 
 
 def fixed(text, name="base_latency"):
-    return sweep.load_grid({"outputs": ["collective_latency"]}, settings={name: located(text)}).fixed[name]
-
-
-def located(text):
-    from sweep.grid.located import from_text
-
-    return from_text(text, "--set")
+    return grid_with(text, name).fixed[name]
 
 
 def axis(form, name="base_latency"):
-    return sweep.load_grid({"outputs": ["collective_latency"]}, settings={name: located(form)}).axes[0].members[name]
+    return grid_with(form, name).axes[0].members[name]
 
 
 def axis_or_message(form, name):
@@ -176,6 +177,59 @@ def test_every_fault_of_form_is_reported_with_those_of_content_in_the_order_of_t
         sweep.load_grid(tmp_path / "grid.yaml")
     places = [fault.where.rpartition("grid.yaml:")[2] for fault in caught.value.faults]
     assert places == ["1:1", "2:18", "4:19", "4:22", "5:3", "6:5", "8:23", "8:43", "8:53", "9:1"]
+
+
+def test_a_tag_is_a_fault_on_a_key_too(tmp_path):
+    (tmp_path / "grid.yaml").write_text("outputs: [steps]\nfixed: {!!python/name:os.system chip_count: 4}\n")
+    with pytest.raises(InputError, match=r"grid\.yaml:2:9: the tag .*os\.system is not used here"):
+        sweep.load_grid(tmp_path / "grid.yaml")
+
+
+def test_every_bad_value_of_a_table_and_of_the_ends_of_an_axis_is_named(tmp_path):
+    (tmp_path / "grid.yaml").write_text(
+        "outputs: [frame_overhead]\n"
+        "fixed: {packet_formats: {a: {header: -1, vlan_tag: null, icrc: 0.5, fcs: x}, b: {header: 1}}}\n"
+        "axes: {message_size: {linspace: [-1, x, 3]}}\n"
+    )
+    with pytest.raises(InputError) as caught:
+        sweep.load_grid(tmp_path / "grid.yaml")
+    places = [fault.where.rpartition("grid.yaml:")[2] for fault in caught.value.faults]
+    assert places == ["2:38", "2:64", "2:74", "2:81", "3:34", "3:38"]
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        (np.array([2, 4, 2]), r"chip_count\[2\]: chip_count has 2 twice"),
+        (np.array([2.0, 2.5]), r"chip_count\[1\]: chip_count must be a whole number"),
+        (np.array([2, np.nan]), r"chip_count\[1\]: .*'nan' is not a number"),
+        (np.array([[2, 4]]), "cannot use a ndarray here"),
+        ([2, b"4"], r"chip_count\[1\]: cannot use a bytes here"),
+        ([2, True], r"chip_count\[1\]: chip_count takes a number, not 'true'"),
+        ([2, np.bool_(True)], r"chip_count\[1\]: chip_count takes a number, not 'true'"),
+        ([2, None], r"chip_count\[1\]: chip_count takes a number, not nothing"),
+        ([2, 1j], r"chip_count\[1\]: cannot use a complex here"),
+    ],
+)
+def test_an_axis_from_python_is_held_to_the_same_rules(values, fault):
+    with pytest.raises(InputError, match=fault):
+        sweep.load_grid({"outputs": ["steps"], "axes": {"chip_count": values}})
+
+
+def test_python_values_that_contain_themselves_are_refused():
+    endless: list[object] = []
+    endless += [endless, endless]
+    with pytest.raises(InputError, match="contains itself"):
+        sweep.load_grid({"outputs": endless})
+
+
+def test_one_word_for_the_outputs_is_one_fault():
+    with pytest.raises(InputError, match=r"outputs: a list of names is wanted, such as \['steps'\]"):
+        sweep.load_grid({"outputs": ["alpha"]}, outputs="steps")
+
+
+def test_a_plan_can_be_made_of_a_dict_and_says_what_it_is():
+    assert repr(sweep.plan({"outputs": ["steps"], "axes": {"chip_count": [2, 4]}})) == "Plan(steps over chip_count 2)"
 
 
 def test_an_unprintable_character_is_named_with_its_place(tmp_path):

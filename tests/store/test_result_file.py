@@ -69,6 +69,34 @@ def test_a_file_has_the_same_labels_and_codes_in_netcdf4(dataset, path):
         assert np.array_equal(labelled["limiter"].values, labels)
 
 
+@pytest.mark.heavy
+def test_a_result_is_written_and_read_where_no_other_netcdf_library_is_installed(tmp_path):
+    code = (
+        "import sys; sys.modules['netCDF4'] = sys.modules['scipy'] = None\n"
+        "import sweep, xarray\n"
+        "from sweep.cli.main import main\n"
+        f"main(['run', {str(ROOT / 'grids' / 'reference' / 'md1.yaml')!r}, '-o', 'x.nc'])\n"
+        "assert 'status' in xarray.open_dataset('x.nc')\n"
+        "assert 'ok' in sweep.open_result('x.nc').status\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_labels_of_many_points_share_their_texts(path):
+    with sweep.open_result(path) as found:
+        assert found.limiter.dtype == object
+        assert len({id(label) for label in found.limiter.values.ravel()}) <= 9
+
+
+def test_a_code_without_a_label_is_said_to_be_damage(dataset, tmp_path):
+    broken = dataset.copy(deep=True)
+    broken.limiter.values[...] = 77
+    netcdf.write(broken, tmp_path / "broken.nc")
+    with pytest.raises(InputError, match="is damaged: it has codes without labels"):
+        sweep.open_result(tmp_path / "broken.nc")
+
+
 def test_whole_numbers_stay_whole_and_nothing_has_a_fill_value(path):
     with xr.open_dataset(path, engine="h5netcdf") as found:
         assert {found[name].dtype.kind for name in ("chip_count", "status", "limiter", "credit_limit")} == {"i"}
