@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,10 @@ def load_grid(
     come before those of the grid: one value, or a list or a spaced form for an axis. `outputs` come instead of the
     grid's; axes on which none of them depends are then `dropped`. Raises InputError with every fault.
     """
-    if isinstance(outputs, str):
-        raise InputError([Fault("outputs", f"a list of names is wanted, such as [{outputs!r}]")])
+    if isinstance(outputs, str) or not isinstance(outputs, Sequence):
+        raise InputError([Fault("outputs", f"a list of names is wanted, such as ['steps'], not {outputs!r}")])
+    if not isinstance(settings, Mapping | None):
+        raise InputError([Fault("settings", "a dict of parameters is wanted")])
     files = [with_files] if isinstance(with_files, (str, Path)) else with_files
     items = {str(name): from_python(value, f"settings.{name}") for name, value in (settings or {}).items()}
     return load_located(source, files, items, [from_python(name, "outputs") for name in outputs])
@@ -110,7 +113,7 @@ def compute(
     from sweep.store.dataset import to_dataset
     from sweep.store.record import attributes
 
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
+    if threads is not None and (not isinstance(threads, Integral) or threads < 1):
         raise InputError([Fault("threads", f"a whole number from 1 is wanted, not {threads!r}")])
     check_memory(grid, made)
     values = execute(made, threads, grid.statuses, announce=announce, progress=progress, source=source)

@@ -130,7 +130,8 @@ class Variant:
 class Quantity:
     """A named node of the graph with its variants; `outputs` has one entry except for kernels.
 
-    `steps` says how many steps the loop of a kernel takes, for estimates of time.
+    `steps` says how many steps the loop of a kernel takes, for estimates of time. An `internal` quantity is for other
+    quantities: a grid cannot ask for it.
     """
 
     name: str
@@ -140,6 +141,7 @@ class Quantity:
     costly: bool = False
     dims: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     steps: Callable[..., float] | None = None
+    internal: bool = False
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ class _Declaration:
     costly: bool
     dims: Mapping[str, tuple[float, ...]]
     steps: Callable[..., float] | None = None
+    internal: bool = False
 
 
 def parameter(
@@ -187,22 +190,25 @@ def quantity(
     categories: tuple[str, ...] = (),
     costly: bool = False,
     unstable: float = math.inf,
+    internal: bool = False,
 ) -> Callable[[Function], Function]:
     """Declare a scalar quantity, or a variant of the quantity `name`.
 
     The first declaration of a name states its `unit` (or `categories`). `costly` asks for one evaluation per
-    combination of its own axes wherever the loops around it are more. `unstable`: see Output.
+    combination of its own axes wherever the loops around it are more. `unstable`: see Output. `internal`: it may be
+    infinite or NaN without a status, and a grid cannot ask for it.
     """
     outputs = Output(unit or "1", categories, (), unstable) if unit is not None or categories else None
-    return _declare(name, "scalar", outputs, when, fails, moot, costly)
+    return _declare(name, "scalar", outputs, when, fails, moot, costly, internal)
 
 
-def prepared(*, unit: str, dims: tuple[str, ...] = ()) -> Callable[[Function], Function]:
+def prepared(*, unit: str, dims: tuple[str, ...] = (), internal: bool = False) -> Callable[[Function], Function]:
     """Declare a prepared quantity: called in Python with numbers, labels and tables, never compiled.
 
-    Returns a number, or an array with the extra dimensions `dims`; NaN where there is no value.
+    Returns a number, or an array with the extra dimensions `dims`; NaN where there is no value. `internal`: a grid
+    cannot ask for it.
     """
-    return _declare(None, "prepared", Output(unit, (), dims), None, None, None, False)
+    return _declare(None, "prepared", Output(unit, (), dims), None, None, None, False, internal)
 
 
 def kernel(
@@ -234,11 +240,13 @@ def _declare(
     fails: Mapping[str, Predicate] | None,
     moot: Predicate | None,
     costly: bool,
+    internal: bool,
 ) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         own_name = name or function.__name__
         outputs = {own_name: output} if output is not None else None
-        _attach(function, _Declaration(own_name, kind, outputs, _variant(function, when, fails, moot), costly, {}))
+        variant = _variant(function, when, fails, moot)
+        _attach(function, _Declaration(own_name, kind, outputs, variant, costly, {}, None, internal))
         return function
 
     return decorate
@@ -301,9 +309,14 @@ class Registry:
         return name in self.parameters or name in self.quantities or name in self.output_owner
 
     def names(self) -> Iterator[str]:
-        """Every name that a grid may use."""
+        """Every name that a quantity may take."""
         yield from self.parameters
         yield from self.output_owner
+
+    @property
+    def outputs(self) -> list[str]:
+        """Every name that a grid may ask for."""
+        return [name for name, owner in self.output_owner.items() if not self.quantities[owner].internal]
 
     def labels(self, parameter: Parameter, given: Mapping[str, Any]) -> tuple[str, ...]:
         """The labels of a choice; those of an open one are the keys of its table, the shipped or the `given` one."""
@@ -337,7 +350,7 @@ class Registry:
                 if output in self:
                     raise InputError([Fault(where, f"the name {output!r} is taken by another parameter or quantity")])
             self.quantities[new.name] = Quantity(
-                new.name, new.kind, new.outputs, (new.variant,), new.costly, new.dims, new.steps
+                new.name, new.kind, new.outputs, (new.variant,), new.costly, new.dims, new.steps, new.internal
             )
             self.output_owner.update(dict.fromkeys(new.outputs, new.name))
             return

@@ -177,19 +177,14 @@ class Case:
         return replace(self, grid=grid)
 
     def without_idle_axes(self) -> Case:
-        """The case without the axes on which no output depends; without one of them, another may be idle too."""
+        """The case with one value for the axes on which no output depends; then, another may be idle too."""
         grid = self.load()
         made = make_plan(grid.registry, grid.outputs, grid.axes, grid.fixed)
-        idle = [name for axis in grid.axes if axis.name not in made.status_dims for name in axis.members]
+        idle = [axis for axis in grid.axes if axis.name not in made.status_dims]
         if not idle:
             return self
         case = self
-        for name in idle:
-            case = case._without(name)
+        for axis in idle:
+            for name, values in axis.members.items():
+                case = case.at(name, values[0])
         return case.without_idle_axes()
-
-    def has_axis_without_formula(self) -> bool:
-        """Some quantity has no variant for any value of a choice axis; see the failing test of it."""
-        grid = self.load()
-        nodes = make_plan(grid.registry, grid.outputs, grid.axes, grid.fixed).graph.nodes.values()
-        return any(node.selectors and not node.branches for node in nodes)

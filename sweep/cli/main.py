@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -69,13 +69,18 @@ def group() -> None:
     """Vectorised parameter sweeps over the interconnects of AI accelerators."""
 
 
-def main(arguments: Sequence[str] | None = None) -> Any:
-    """Entry point. Exit codes: 0 done, 1 done with points that failed, 2 wrong input, 130 interrupted."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command. Raises SystemExit where it does not end well: 1 done with points that failed, 2 wrong input,
+    130 or 143 interrupted."""
+    from sweep.cli import interrupt
     from sweep.errors import InputError
 
     gc.set_threshold(100_000)  # imports make many objects and no garbage: collecting seldom starts 10 % faster
     try:
-        group.main(args=arguments, prog_name="sweep", standalone_mode=False)
+        with group.make_context("sweep", list(sys.argv[1:] if arguments is None else arguments)) as context:
+            group.invoke(context)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(2)
@@ -85,9 +90,12 @@ def main(arguments: Sequence[str] | None = None) -> Any:
         if len(error.faults) > MAX_FAULTS:
             click.echo(f"error: and {len(error.faults) - MAX_FAULTS} more faults", err=True)
         sys.exit(2)
+    except MemoryError as error:
+        click.echo(f"error: not enough memory: {error or 'nothing is left'}; use fewer points or outputs", err=True)
+        sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing was written", err=True)
-        sys.exit(130)
+        sys.exit(interrupt.exit_code())
 
 
 def console() -> None:
@@ -95,13 +103,30 @@ def console() -> None:
 
     Taking down numba, xarray and the like piece by piece takes as long as a small grid does.
     """
+    from sweep.cli import interrupt
+
+    interrupt.listen()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the shell
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    code = exit_code()
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
+    os._exit(code)
+
+
+def exit_code() -> int:
+    """Run the command of this process; what its output meets counts too."""
     code = 0
     try:
-        main()
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
         sys.stdout.flush()
-    except SystemExit as stop:
-        code = stop.code if isinstance(stop.code, int) else 1
     except BrokenPipeError:  # the reader of a pipe has left, as `head` does
-        code = 141
-    sys.stderr.flush()
-    os._exit(code)
+        return 141
+    except OSError as error:
+        click.echo(f"error: {error}", err=True)
+        return 2
+    return code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -46,6 +47,7 @@ class Bar:
                     length=PARTS,
                     label=self.label,
                     file=sys.stderr,
+                    width=min(30, max(shutil.get_terminal_size().columns - 60, 1)),
                     item_show_func=lambda _: self.rate(self.amount / (time.time() - start)),
                 )
                 self.bar.start = start
@@ -59,3 +61,15 @@ class Bar:
     ) -> None:
         if self.bar is not None:
             self.bar.render_finish()
+
+
+def rate_text(unit: str) -> Callable[[float], str]:
+    """What makes words of a number of points or bytes per second."""
+
+    def text(rate: float) -> str:
+        for limit, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+            if rate >= limit:
+                return f"{rate / limit:.3g} {prefix}{' ' * (len(unit) > 1)}{unit}/s"
+        return f"{rate:.3g} {unit}/s"
+
+    return text

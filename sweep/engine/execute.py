@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import pickle
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ Block = tuple[tuple[int, int], ...]
 BLOCK_POINTS = 2_000_000
 """Iterations of one block: long enough that starting it costs nothing, short enough to show progress."""
 COSTLY_BLOCK_POINTS = 512
-"""Iterations of one block of a nest with costly quantities, so that an interruption is answered soon."""
+"""Iterations of one block of a nest with costly quantities at the most, so that progress can be shown."""
 SERIAL_BELOW = 100_000
 """Nests with fewer iterations run on the calling thread alone, if they are cheap."""
 
@@ -155,13 +154,20 @@ class Execution:
         points = math.prod(sizes)
 
         def run_block(block: Block) -> None:
-            with np.errstate(all="ignore"):  # matters without JIT: there, too, a status explains what is not finite
-                function(*(np.uint64(bound) for pair in block for bound in pair), *arguments)
+            try:
+                with np.errstate(all="ignore"):  # matters without JIT: there, too, a status explains what is not finite
+                    function(*(np.uint64(bound) for pair in block for bound in pair), *arguments)
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                raise InputError([Fault("model", f"a formula fails: {type(error).__name__}: {error}")]) from error
             progress(call.name, math.prod(stop - start for start, stop in block))
 
         self.compile_nest(lambda: function(*(np.uint64(0) for _ in range(2 * len(sizes))), *arguments))
         split = split_into(points, call.is_costly, threads, block_points)
-        run_on_threads(run_block, blocks(sizes, split.block_points), split.threads)
+        if points < SERIAL_BELOW and not call.is_costly:
+            for block in blocks(sizes, split.block_points):
+                run_block(block)
+        else:
+            run_on_threads(run_block, blocks(sizes, split.block_points), split.threads)
 
     def compile_nest(self, run_empty_block: Callable[[], object]) -> None:
         """Compile a nest by running a block without points. Raises InputError for a formula that numba refuses."""
@@ -175,7 +181,7 @@ class Execution:
             source = next((f" ({line})" for line in lines if line.startswith("def q_")), "")
             what = f"a formula cannot be compiled{source}: {lines[1] if lines[1:] else lines[0]}"
             raise InputError([Fault("model", what)]) from None
-        except (pickle.UnpicklingError, EOFError, OSError):  # the cache is damaged, or there is no room for it
+        except Exception:  # the cache is damaged, which numba finds out in many ways, or there is no room for it
             forget_kernel(self.module)
             with wide_vectors():
                 run_empty_block()
@@ -204,10 +210,10 @@ class Split:
 
 
 def split_into(points: int, is_costly: bool, threads: int, block_points: int = BLOCK_POINTS) -> Split:
-    """The split of a nest of some iterations: a few blocks per thread, none too long; small nests on one thread."""
+    """The split of a nest of some iterations: some blocks per thread, none too long; small nests on one thread."""
     if is_costly:
-        block_points = min(block_points, COSTLY_BLOCK_POINTS)
-    if threads == 1 or (points < SERIAL_BELOW and not is_costly):
+        return Split(threads, max(min(COSTLY_BLOCK_POINTS, block_points, points // (16 * threads)), 1))
+    if threads == 1 or points < SERIAL_BELOW:
         return Split(1, block_points)
     return Split(threads, max(min(block_points, -(-points // (4 * threads))), 1))
 
@@ -232,7 +238,10 @@ def block_lengths(sizes: Sequence[int], points: int) -> list[int]:
 
 
 def run_on_threads(work: Callable[[Block], None], items: Iterator[Block], threads: int) -> None:
-    """Let threads take blocks until none is left. The first exception stops them all and is raised."""
+    """Let threads take blocks until none is left. The first exception stops them all and is raised.
+
+    The calling thread waits, so that an interruption is answered at once; blocks that run then end for nothing.
+    """
     lock = threading.Lock()
     stop = threading.Event()
     errors: list[BaseException] = []
@@ -249,11 +258,10 @@ def run_on_threads(work: Callable[[Block], None], items: Iterator[Block], thread
             errors.append(error)
             stop.set()
 
-    workers = [threading.Thread(target=loop) for _ in range(threads - 1)]
+    workers = [threading.Thread(target=loop, daemon=True) for _ in range(threads)]
     try:
         for worker in workers:
             worker.start()
-        loop()
         for worker in workers:
             worker.join()
     finally:

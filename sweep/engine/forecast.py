@@ -249,7 +249,8 @@ class _Forecaster:
         dims = self.axes_of(argument_names(predicate), limit=MAX_CALLS)
         everywhere = np.ones([len(self.positions[dim]) for dim in dims], bool)
         result = np.zeros(everywhere.shape, np.int32)
-        result.flat[[index for index, holds in self.calls(predicate, dims, everywhere) if holds]] = 1
+        found = self.calls(predicate, dims, everywhere)
+        result.flat[[index for index, holds in found if holds and holds == holds]] = 1  # NaN: it could not be told
         return _Codes(dims, result)
 
     # Statuses

@@ -253,11 +253,11 @@ class _NestWriter:
 
     def compute(self, node: Node) -> Iterator[str]:
         """The lines that compute a node, whichever of its branches is selected."""
+        if not node.branches:
+            yield from self.no_variant(node)
+            return
         if not node.selectors:
-            if node.branches:
-                yield from self.compute_branch(node, node.branches[0])
-            else:
-                yield from self.no_variant(node)
+            yield from self.compute_branch(node, node.branches[0])
             return
         keyword = "if"
         for branch in node.branches:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 from pathlib import Path
 
 CGROUPS = Path("/sys/fs/cgroup")
@@ -17,6 +18,10 @@ def available_memory() -> int:
     with contextlib.suppress(OSError, ValueError, IndexError):
         line = next(line for line in MEMINFO.read_text().splitlines() if line.startswith("MemAvailable:"))
         limits.append(int(line.split()[1]) * 1024)
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        with contextlib.suppress(OSError, ValueError):
+            limits.append(limit - int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE"))
     for group in control_groups():
         with contextlib.suppress(OSError, ValueError):
             limit = int((group / "memory.max").read_text())

@@ -31,7 +31,7 @@ _WORDS: dict[str, bool | None] = {"null": None, "Null": None, "NULL": None, "~":
 _WORDS |= {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "timestamp", "merge")}
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ def from_python(value: Any, where: str, parents: tuple[int, ...] = ()) -> Locate
         check_text(value, where)
     if isinstance(value, (str, bool)) or value is None:
         return Located(value, where, where)
-    if isinstance(value, (list, tuple)) or (hasattr(value, "tolist") and getattr(value, "ndim", 0) == 1):
+    if isinstance(value, (list, tuple, range)) or getattr(value, "ndim", 0) == 1:
         items_of_list = [from_python(item, f"{where}[{index}]", inside) for index, item in enumerate(value)]
         return Located(items_of_list, where, where)
     if isinstance(value, int):

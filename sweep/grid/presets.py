@@ -71,7 +71,7 @@ class _Reader:
                 self.fault(element, f"presets include each other more than {MAX_DEPTH} deep")
             elif path not in self.seen or not above:
                 self.seen.add(path)
-                self.read(path, above)
+                self.read(element, path, above)
             listed.add(path)
 
     def path(self, item: Located, folder: Path) -> Path | None:
@@ -96,13 +96,20 @@ class _Reader:
             return None
         return path
 
-    def read(self, path: Path, above: Mapping[Path, str]) -> None:
-        """Read one file, after those that it includes."""
+    def read(self, item: Located, path: Path, above: Mapping[Path, str]) -> None:
+        """Read one file, named by `item`, after those that it includes."""
         shipped = path.parent == SHIPPED
         name = path.stem if shipped else f"./{path.relative_to(self.top)}"
         shown = name if shipped else str(self.folder / name)
+        if path.exists() and not path.is_file():
+            self.fault(item, f"the preset {item.value!r} is not a file")
+            return
         try:
             text = read_text(path, shown)
+        except InputError as error:
+            self.faults += [Fault(item.where, f"the preset {item.value!r} {fault.what}") for fault in error.faults]
+            return
+        try:
             document = read_yaml(text, shown)
         except InputError as error:
             self.faults += error.faults
@@ -117,9 +124,9 @@ class _Reader:
                 what = f"{key!r} is not a key of a preset; there are {', '.join(KEYS)}{nearest(key, KEYS)}"
                 self.faults.append(Fault(item.key, what))
         self.follow(root.value.get("presets"), path.parent, {**above, path: name})
-        item = root.value.get("parameters")
-        values = {} if item is None or item.value is None else item.value
+        declared = root.value.get("parameters")
+        values = {} if declared is None or declared.value is None else declared.value
         if not isinstance(values, dict):
-            self.faults.append(Fault(root.value["parameters"].where, "parameters is a mapping of parameters to values"))
+            self.fault(root.value["parameters"], "parameters is a mapping of parameters to values")
             return
         self.found.append(Preset(name, hashlib.sha256(text.encode()).hexdigest()[:16], values))

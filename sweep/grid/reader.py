@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,11 +53,13 @@ def load_grid(
     the axis of that name or after the others; one value takes the place of an axis or of a fixed value. `outputs`
     come instead of the grid's.
     """
+    if not isinstance(source, (str, Path, Mapping)):
+        raise InputError([Fault("grid", f"a grid is a path or a dict, not a {type(source).__name__}")])
     if isinstance(source, Mapping):
         name, folder, document = "grid", Path.cwd(), Document(from_python(source, "grid"), ())
     else:
         path = Path(source)
-        name, folder, document = path.stem, path.parent, read_yaml(read_text(path), str(source))
+        name, folder, document = path.stem, path.parent, read_yaml(read_text(path), shown(path))
     reader = _Reader(registry, name, folder)
     try:
         grid = reader.read(document.root, settings or {}, outputs)
@@ -66,6 +69,11 @@ def load_grid(
     if faults:
         raise InputError(faults)
     return grid
+
+
+def shown(path: Path) -> str:
+    """A path as text, also where its name is none."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 class _Reader:
@@ -102,7 +110,7 @@ class _Reader:
         for axis in dimensions:
             for member in axis.members:
                 self.fixed.pop(member, None)
-        known = self.registry.output_owner
+        known = set(self.registry.outputs)
         return Grid(
             name=self.name,
             title=title,
@@ -122,7 +130,7 @@ class _Reader:
     def title(self, root: Located) -> str:
         item = root.value.get("title")
         if item is None:
-            return self.name
+            return shown(Path(self.name))
         if not isinstance(item.value, str):
             self.fault(item, "the title is a text; put it in quotes")
             return self.name
@@ -159,12 +167,14 @@ class _Reader:
 
     def check_output(self, name: str, item: Located, earlier: list[str]) -> None:
         """A name is an output, or `<output>_status` for one of the outputs named before it."""
-        known = self.registry.output_owner
+        known = self.registry.outputs
         base = name.removesuffix("_status")
         if name in earlier:
             self.fault(item, f"the output {name!r} stands here twice")
         elif name in self.registry.parameters:
             self.fault(item, f"{name!r} is a parameter, not an output")
+        elif not name:
+            self.fault(item, "the name of an output is missing")
         elif name == "status":
             self.fault(item, "status is always there; it need not be asked for")
         elif name != base and base in known and name not in known:
@@ -298,6 +308,9 @@ class _Reader:
         for name, item in sorted(values.items(), key=lambda pair: not self.is_table(pair[0])):
             parameter = self.parameter(name, item)
             if parameter is None:
+                continue
+            if item.value is None and parameter.default is None:  # unset again
+                self.fixed.pop(name, None)
                 continue
             try:
                 self.fixed[name] = self.fixed_value(item, parameter)

@@ -77,5 +77,5 @@ def _refusal(number: str, written: str, unit: str, units: dict[str, Fraction]) -
     if readings:
         return f"'{number} {written}' can be read as {readings[0]} or as {readings[1]}; write which"
     if unit == "1":
-        return f"'{number} {written}': this parameter has no unit"
+        return f"'{number}{written}' is not a number, and this parameter has no unit"
     return f"{written!r} is not a unit of this parameter; allowed: {', '.join(units)}{nearest(written, units)}"

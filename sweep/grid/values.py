@@ -20,8 +20,8 @@ from sweep.grid.units import exact
 from sweep.registry import Parameter
 
 MAX_NUMBER = 10**300
-MAX_POINTS = 1_000_000
-"""Points of one axis."""
+MAX_POINTS = 100_000
+"""Points of one spaced axis; exact ones take time."""
 
 
 class RejectedError(Exception):
@@ -205,10 +205,13 @@ def _ends_and_count(arguments: Located, parameter: Parameter, form: str) -> tupl
         raise RejectedError(Fault(arguments.where, f"{form} takes [first, last, count]"))
     first, last = read_numbers(arguments.value[:2], parameter)
     item = arguments.value[2]
-    text = item.value.text if isinstance(item.value, Number) else ""
-    if not text.isdigit() or not 1 <= int(text[:20]) <= MAX_POINTS:
+    try:
+        wanted = exact(item.value.text, "1") if isinstance(item.value, Number) else Fraction(0)
+    except ValueError:
+        wanted = Fraction(0)
+    if wanted.denominator != 1 or not 1 <= wanted <= MAX_POINTS:
         raise RejectedError(Fault(item.where, f"the count is a whole number from 1 to {MAX_POINTS}"))
-    count = int(text)
+    count = int(wanted)
     if (count == 1) != (first == last):
         raise RejectedError(Fault(arguments.where, f"{count} points cannot reach from first to last"))
     return first, last, count

@@ -130,7 +130,7 @@ def frame_time(frame_pitch: float, path_rate: float) -> float:
 # Credits as rounds: stop and wait per window, as the design note has it.
 
 
-@quantity("usable_credits", unit="1", when={"flow_control": "cbfc"})
+@quantity("usable_credits", unit="1", when={"flow_control": "cbfc"}, internal=True)
 def credits_of_channel(credit_limit: float) -> float:
     """Credits that hold back a virtual channel."""
     return credit_limit

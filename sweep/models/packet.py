@@ -89,7 +89,7 @@ message_size = parameter(
 )
 
 
-@prepared(unit="B")
+@prepared(unit="B", internal=True)
 def header_and_checks(
     packet_formats: Mapping[str, Mapping[str, Any]], packet_format: str, vlan: str, icrc: str
 ) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -15,11 +16,12 @@ SUFFIX = ".partial"
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
     """A new file, empty, that takes the place of `path` at the end, when it is on disk.
 
-    After an error or an interruption nothing is left of it, and what was there is as it was. What a killed process
-    left of an earlier attempt is removed. A link stays a link; an old file's permissions stay.
+    Raises FileExistsError if there is a file by then that may not be overwritten. After an error or an interruption
+    nothing is left of the new file, and what was there is as it was. What a killed process left of an earlier attempt
+    is removed. A link stays a link; an old file's permissions stay.
     """
     path = path.resolve()
     new_folders = [folder for folder in path.parents if not folder.exists()]
@@ -32,7 +34,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
             os.fsync(file.fileno())
             os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~umask())
-            os.replace(name, path)
+            put_in_place(name, path, overwrite)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
@@ -40,6 +42,22 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
+
+
+def put_in_place(name: str, path: Path, overwrite: bool) -> None:
+    """Give a file its final name, in one step that no other process can come between."""
+    if not overwrite:
+        try:
+            os.link(name, path)
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without hard links
+            if os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        else:
+            os.unlink(name)
+            return
+    os.replace(name, path)
 
 
 def locked_file(path: Path) -> tuple[BinaryIO, str]:

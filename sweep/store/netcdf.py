@@ -27,13 +27,14 @@ PIECE = 1 << 26
 """Bytes written at once, so that an interruption is answered soon and progress can be shown."""
 
 
-def write(dataset: xr.Dataset, path: Path, progress: Callable[[int], object] = ignore) -> None:
+def write(dataset: xr.Dataset, path: Path, progress: Callable[[int], object] = ignore, overwrite: bool = True) -> None:
     """Write a file that is put in its place once it is whole and on disk.
 
-    `progress` is told the bytes that each piece adds. Raises InputError where the file cannot be written.
+    `progress` is told the bytes that each piece adds. Raises FileExistsError if there is a file by then and `overwrite`
+    is not wanted, InputError where the file cannot be written.
     """
     try:
-        with replacing(path) as file:
+        with replacing(path, overwrite) as file:
             disk = _Disk(file, progress)
             try:
                 with h5netcdf.File(disk, "w") as netcdf:
@@ -41,6 +42,8 @@ def write(dataset: xr.Dataset, path: Path, progress: Callable[[int], object] = i
             finally:
                 if disk.error is not None:  # whatever HDF5 then says comes of it
                     raise disk.error
+    except FileExistsError:
+        raise
     except OSError as error:
         raise InputError([Fault(str(path), f"cannot be written: {error.strerror or error}")]) from None
 
@@ -113,6 +116,8 @@ def read(path: Path, labels: bool = True) -> xr.Dataset:
     """
     if not os.path.exists(path):
         raise InputError([Fault(str(path), "there is no such file")])
+    if os.path.isdir(path):
+        raise InputError([Fault(str(path), "is a folder")])
     try:
         dataset = xr.open_dataset(path, engine="h5netcdf")
     except Exception as error:  # a damaged file makes h5netcdf raise anything

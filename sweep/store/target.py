@@ -68,11 +68,18 @@ def is_up_to_date(path: Path, attributes: Mapping[str, str]) -> bool:
 
 
 def attributes_of(path: Path) -> dict[str, Any] | None:
-    """Attributes of a result file; None if it is no whole HDF5 file with a record of sweep."""
+    """Attributes of a result file; None if it is no HDF5 file with a record of sweep in which all else can be read.
+
+    Numbers are not: that would take as long as computing them.
+    """
     import h5py
 
     try:
         with h5py.File(path, "r") as file:
-            return dict(file.attrs) if "sweep" in file.attrs else None
-    except (OSError, RuntimeError, ValueError):
+            for variable in file.values():
+                dict(variable.attrs)
+                if variable.ndim <= 1:
+                    variable[()]
+            return dict(file.attrs) if "status" in file and "sweep" in file.attrs else None
+    except Exception:  # a damaged file makes HDF5 raise anything
         return None

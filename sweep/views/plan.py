@@ -23,7 +23,7 @@ def _lines(grid: Grid, plan: Plan) -> Iterator[str]:
     points = plan.points(plan.status_dims)
     yield grid.title
     yield ""
-    yield f"{points} points, {readable(plan.result_bytes(grid.statuses))}"
+    yield f"{number(points, 'point')}, {readable(plan.result_bytes(grid.statuses))}"
     yield ""
     yield from _table(grid, plan)
     yield ""
@@ -45,10 +45,10 @@ def _table(grid: Grid, plan: Plan) -> Iterator[str]:
 
 
 def _failures(known: Forecast, points: int) -> Iterator[str]:
-    about = "" if known.exact else "about "
     for failure in known.failures:
         share = f"{100 * failure.points / points:.3g} %"
-        yield f"{failure.status}: {about}{failure.points} points ({share}): {failure.reason}"
+        count = str(failure.points) if known.exact else f"about {failure.points:.2g}"
+        yield f"{failure.status}: {count} {'points' if failure.points != 1 else 'point'} ({share}): {failure.reason}"
     for reason in known.unknown:
         yield f"not known before the run: {reason}"
     if not known.failures:
@@ -80,4 +80,4 @@ def seconds(value: float) -> str:
     for limit, unit, factor in ((1e-1, "ms", 1e3), (100, "s", 1), (6000, "min", 1 / 60), (360000, "h", 1 / 3600)):
         if value < limit:
             return f"{max(float(f'{value * factor:.1g}'), 1 if unit == 'ms' else 0):g} {unit}"
-    return f"{value / 86400:.2g} days"
+    return f"{float(f'{value / 86400:.2g}'):.0f} days"

@@ -24,8 +24,8 @@ def summary(dataset: xr.Dataset, width: int) -> str:
 def _rows(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
     """Names and what there is to say of each; empty between axes and variables."""
     yield "", ""
-    for dim, size in dataset.sizes.items():
-        yield str(dim), f"{size:>5} x  {_ends(dataset[dim])}"
+    for dim in dict.fromkeys((*dataset["status"].dims, *dataset.sizes)):
+        yield str(dim), f"{dataset.sizes[dim]:>5} x  {_ends(dataset[dim])}"
     if dataset.sizes:
         yield "", ""
     for name, variable in dataset.data_vars.items():

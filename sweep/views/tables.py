@@ -61,7 +61,7 @@ def default_text(parameter: Parameter) -> str:
 def output_rows(registry: Registry) -> Iterator[tuple[str, str, str]]:
     """Name, unit or labels, and meaning of every output."""
     for node in registry.quantities.values():
-        for name, output in node.outputs.items():
+        for name, output in node.outputs.items() if not node.internal else ():
             yield name, ", ".join(output.categories) or output.unit, node.variants[0].summary
 
 

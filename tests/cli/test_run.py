@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -211,6 +213,9 @@ def test_a_folder_without_the_right_to_write_is_refused_before_work(folder, cli,
     assert "Permission denied" in cli("run", "small.yaml")[2]
 
 
+MANY = ["--set", "message_size={range: [1, 3000]}", "--set", "link_bandwidth={linspace: [1, 100, 100]}"]
+
+
 class Terminal:
     """Messages go to a terminal that remembers them."""
 
@@ -242,16 +247,19 @@ def terminal(monkeypatch):
 def test_long_work_shows_share_rate_and_remaining_time_on_a_terminal(folder, cli, terminal, monkeypatch):
     monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
     shown = terminal()
-    assert cli("run", "small.yaml", "--set", "message_size={range: [1, 300000]}")[0] == 0
-    for part in ("computing  [", "100%", "M points/s", "writing  [", "MB/s"):
+    assert cli("run", "small.yaml", *MANY)[0] == 0
+    for part in ("computing  [", "100%", "points/s", "writing  [", "MB/s"):
         assert part in shown.text
 
 
-@pytest.mark.parametrize("outputs", ["header_and_checks", "traced_link_latency", "frame_overhead"])
-def test_any_kind_of_quantity_can_be_computed_on_a_terminal(folder, cli, terminal, monkeypatch, outputs):
+@pytest.mark.parametrize("output", ["table", "traced_link_latency", "frame_overhead"])
+def test_any_kind_of_quantity_can_be_computed_on_a_terminal(folder, cli, terminal, monkeypatch, output):
     monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
+    (folder / "mine.py").write_text(
+        "from sweep import prepared\n@prepared(unit='1')\ndef table(message_size):\n    return message_size + 1\n"
+    )
     terminal()
-    assert cli("run", "small.yaml", "--outputs", outputs)[0] == 0
+    assert cli("run", "small.yaml", "--outputs", output, "--with", "mine.py")[0] == 0
 
 
 def test_short_work_shows_no_bar(folder, cli, terminal):
@@ -262,7 +270,7 @@ def test_short_work_shows_no_bar(folder, cli, terminal):
 
 def test_a_pipe_gets_nothing_of_a_bar(folder, cli, monkeypatch):
     monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
-    code, output, messages = cli("run", "small.yaml", "--set", "message_size={range: [1, 300000]}")
+    code, output, messages = cli("run", "small.yaml", *MANY)
     assert code == 0
     assert "points/s" not in output + messages
 
@@ -281,3 +289,132 @@ def test_a_bar_shows_the_share_of_work_and_is_finished_after_an_error(terminal, 
     assert "working" in shown.text
     assert "50%" in shown.text
     assert shown.text.endswith("\x1b[?25h\n")
+
+
+def test_what_another_run_has_written_meanwhile_is_kept(folder, cli, monkeypatch):
+    from sweep import api
+
+    compute = api.compute
+    other = []
+
+    def slow(grid, made, *rest, **options):
+        dataset = compute(grid, made, *rest, **options)
+        if not other:
+            other.append(1)
+            assert cli("run", "small.yaml", "-o", "x.nc", *setting)[0] == 0
+        return dataset
+
+    monkeypatch.setattr(api, "compute", slow)
+    setting = ["--set", "line_gap=7"]
+    code, output, messages = cli("run", "small.yaml", "-o", "x.nc")
+    assert (code, output) == (2, "")
+    assert "x.nc: has another result (other fixed)" in messages
+    with sweep.open_result("x.nc") as dataset:
+        assert dataset.serialization.sel(message_size=1, packet_format="afh_lite").item() == (64 + 7) / 50
+    other.clear()
+    (folder / "x.nc").unlink()
+    setting = []
+    code, output, _ = cli("run", "small.yaml", "-o", "x.nc")
+    assert (code, output) == (0, "x.nc is up to date; another run has written it meanwhile\n")
+
+
+@pytest.mark.parametrize("output", ["", "results/"])
+def test_a_place_without_a_file_name_is_refused(folder, cli, output):
+    code, _, messages = cli("run", "small.yaml", "-o", output)
+    assert (code, messages) == (2, f"error: -o: {output!r} names no file\n")
+
+
+def test_a_formula_that_fails_while_it_runs_is_one_message(folder, cli):
+    (folder / "mine.py").write_text(
+        "from sweep import quantity\n@quantity(unit='1')\ndef mine(message_size):\n    return (1.0, 2.0)[message_size]\n"
+    )
+    code, _, messages = cli("run", "small.yaml", "--outputs", "mine", "--with", "mine.py")
+    assert code == 2
+    assert "model: a formula fails: IndexError" in messages
+    assert "Traceback" not in messages
+
+
+def test_a_grid_whose_name_is_no_text_can_be_run(folder, cli):
+    name = os.fsdecode(b"g\xff.yaml")
+    (folder / name).write_text(GRID.replace("title: A small grid\n", ""))
+    assert cli("run", name, "-o", "x.nc")[0] == 0
+    with sweep.open_result("x.nc") as dataset:
+        assert dataset.title == "g\ufffd"
+
+
+@pytest.mark.parametrize("spot", [5000, 7000, 9000, 13000])
+def test_a_result_with_damage_inside_is_not_up_to_date(result, cli, spot):
+    with result.open("rb+") as file:
+        file.seek(spot)
+        file.write(bytes(range(200, 232)) * 2)
+    code, output, messages = cli("run", "small.yaml")
+    if code == 0:  # damage to numbers is not seen
+        assert output.endswith("is up to date\n")
+        assert cli("show", result)[0] == 0
+    else:
+        assert "is there and not a whole result of sweep" in messages
+
+
+def command(*arguments, shell="exec {}"):
+    """A command in a process of its own, within a shell line."""
+    line = [sys.executable, "-c", "from sweep.cli.main import console; console()", *map(str, arguments)]
+    text = " ".join(map(shlex.quote, line))
+    return subprocess.run(["bash", "-c", shell.format(text)], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.heavy
+def test_a_closed_or_full_output_and_a_reader_that_left_are_no_failures_of_points(result):
+    assert command("run", "small.yaml", shell="{} >&-").returncode == 0
+    assert command("show", result, shell="{} >&-").returncode == 0
+    assert command("run", "nope.yaml", shell="{} 2>&-").returncode == 2
+    full = command("params", shell="{} >/dev/full")
+    assert (full.returncode, full.stderr) == (2, "error: [Errno 28] No space left on device\n")
+    assert command("params", shell="{} | true; exit ${{PIPESTATUS[0]}}").returncode in (0, 141)
+    assert command("params", shell="{} | head -1").stderr == ""
+
+
+@pytest.mark.heavy
+def test_a_limit_on_memory_is_one_message(result):
+    done = command("run", "small.yaml", "-o", "y.nc", *MANY, shell="ulimit -v 3000000; exec {}")
+    assert done.returncode in (0, 2), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.heavy
+def test_a_signal_whose_exception_a_library_swallows_stops_the_run_all_the_same(folder):
+    code = (
+        "import os, signal\n"
+        "from sweep.cli import interrupt, main\n"
+        "from sweep import api\n"
+        "compute = api.compute\n"
+        "def swallowing(*arguments, **options):\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "        while True: pass\n"
+        "    except KeyboardInterrupt:\n"
+        "        return compute(*arguments, **options)\n"
+        "api.compute = swallowing\n"
+        "main.console()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", "small.yaml"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (143, "")
+    assert done.stderr.endswith("interrupted; nothing was written\n")
+    assert not (folder / "results").exists()
+
+
+@pytest.mark.heavy
+def test_a_long_kernel_is_interrupted_at_once(folder):
+    (folder / "long.yaml").write_text(
+        "outputs: [traced_link_latency]\naxes: {message_size: [100 GiB, 110 GiB, 120 GiB]}\n"
+    )
+    line = [sys.executable, "-c", "from sweep.cli.main import console; console()", "run", "long.yaml"]
+    subprocess.run([*line, "--set", "message_size=[1, 2]", "-o", "warm.nc"], check=True, capture_output=True)
+    process = subprocess.Popen([*line, "--set", "base_latency={range: [1, 64]}"], stderr=subprocess.PIPE, text=True)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=4)
+    process.send_signal(2)
+    _, messages = process.communicate(timeout=3)
+    assert process.returncode == 130
+    assert messages.endswith("interrupted; nothing was written\n")

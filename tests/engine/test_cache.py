@@ -16,12 +16,14 @@ from tests.engine.test_engine import TOY, axis
 pytestmark = pytest.mark.heavy
 
 SCRIPT = """
-import numpy as np, sys
+import numpy as np, os, sys
 from tests.engine.test_engine import TOY, TOY_AXES, ALL_OUTPUTS
 from sweep.engine.execute import execute
 from sweep.engine.plan import make_plan
 said = []
-values = execute(make_plan(TOY, ALL_OUTPUTS, TOY_AXES, {}), announce=said.append)
+outputs = ALL_OUTPUTS[: int(os.environ.get("OUTPUTS", 99))]
+axes = [axis for axis in TOY_AXES if axis.name in make_plan(TOY, outputs, TOY_AXES, {}).status_dims]
+values = execute(make_plan(TOY, outputs, axes, {}), announce=said.append)
 np.savez(sys.argv[1], status=values.status, **values.outputs)
 print(*said)
 """
@@ -69,6 +71,21 @@ def test_a_user_without_a_home_compiles_in_memory(monkeypatch):
     values = execute(make_plan(TOY, ["area"], [axis("height", 1.0, 7.0)], {}), announce=said.append)
     assert values.outputs["area"].tolist() == [2.0, 14.0]
     assert said == ["kernels cannot be kept (Could not determine home directory.); compiling in memory, this run only"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", b"\xff\xff\xff\xff"])
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_a_damaged_cache_is_thrown_away_and_the_kernel_compiled_again(tmp_path, damage, kind):
+    first, _ = run(tmp_path, "first", SWEEP_CACHE_DIR=str(tmp_path / "cache"), OUTPUTS="2")
+    for file in (tmp_path / "cache").rglob(f"*.{kind}"):
+        content = bytearray(file.read_bytes())
+        middle = len(content) // 2
+        file.write_bytes(
+            bytes(content[:middle] + damage + content[middle + len(damage) :]) if len(damage) == 4 else damage
+        )
+    again, _ = run(tmp_path, "again", SWEEP_CACHE_DIR=str(tmp_path / "cache"), OUTPUTS="2")
+    for name in first:
+        assert np.array_equal(first[name], again[name], equal_nan=True)
 
 
 def test_a_changed_formula_gets_a_kernel_of_its_own():

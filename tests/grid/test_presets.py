@@ -125,13 +125,13 @@ def test_all_faults_of_grid_and_presets_come_together_each_with_its_place(folder
         "grid.yaml:1:11: there is no output 'collective_latencyy'; did you mean 'collective_latency'? "
         "(sweep outputs lists them)",
         "grid.yaml:2:11: there is no preset 'exakt'; there are design_note, exact, sg2262; did you mean 'exact'?",
+        "grid.yaml:2:28: the preset './none.yaml' cannot be read: No such file or directory",
         "grid.yaml:2:41: a preset is one of design_note, exact, sg2262, or a file such as ./my_chip.yaml",
         "a.yaml:1:1: 'titel' is not a key of a preset; there are title, presets, parameters; did you mean 'title'?",
         "a.yaml:2:24: line_gap must be >= 0 B, not -1",
         "a.yaml:2:28: there is no parameter 'line_gpa'; did you mean 'line_gap'? (sweep params lists them)",
         "a.yaml:2:53: chip_count has one value here; a list belongs under axes",
         "a.yaml:2:61: 'frames' is computed; it cannot be given a value",
-        "none.yaml: cannot be read: No such file or directory",
     ]
 
 

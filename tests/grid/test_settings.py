@@ -79,7 +79,7 @@ def test_the_command_line_takes_what_a_grid_takes(grid, cli, monkeypatch):
         (["--set", "frames=3"], "--set frames: 'frames' is computed"),
         (["--outputs", "latency"], "--outputs: there is no output 'latency'"),
         (["--outputs", "alpha,alpha"], "--outputs: the output 'alpha' stands here twice"),
-        (["--outputs", "alpha,"], "--outputs: there is no output ''"),
+        (["--outputs", "alpha,"], "--outputs: the name of an output is missing"),
         (["--outputs", "chip_count"], "--outputs: 'chip_count' is a parameter, not an output"),
     ],
 )

@@ -224,7 +224,7 @@ def test_python_values_that_contain_themselves_are_refused():
 
 
 def test_one_word_for_the_outputs_is_one_fault():
-    with pytest.raises(InputError, match=r"outputs: a list of names is wanted, such as \['steps'\]"):
+    with pytest.raises(InputError, match=r"outputs: a list of names is wanted, such as \['steps'\], not 'steps'"):
         sweep.load_grid({"outputs": ["alpha"]}, outputs="steps")
 
 

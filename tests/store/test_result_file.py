@@ -224,7 +224,7 @@ def test_what_a_killed_process_left_is_removed_and_what_another_is_writing_is_no
     path = tmp_path / "result.nc"
     (tmp_path / ".result.nc.abandoned.partial").write_bytes(b"half")
     (tmp_path / ".other.nc.abandoned.partial").write_bytes(b"half")
-    with replacing(path) as file:
+    with replacing(path, overwrite=True) as file:
         assert not (tmp_path / ".result.nc.abandoned.partial").exists()
         remove_abandoned(path)
         assert len(os.listdir(tmp_path)) == 2
@@ -260,7 +260,7 @@ def test_a_file_that_another_run_takes_for_abandoned_before_it_is_locked_is_made
         return handle, name
 
     monkeypatch.setattr(tempfile, "mkstemp", removed_once)
-    with replacing(tmp_path / "result.nc") as file:
+    with replacing(tmp_path / "result.nc", overwrite=True) as file:
         file.write(b"whole")
     assert len(made) == 2
     assert (tmp_path / "result.nc").read_bytes() == b"whole"
