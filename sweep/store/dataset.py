@@ -68,6 +68,7 @@ def axis_coordinates(axis: Axis, grid: Grid) -> dict[str, Any]:
         if isinstance(values, tuple):
             coordinates[name] = ((axis.name,), np.array(values, dtype=object), attributes)
         else:
-            points = values.astype(np.int64) if parameter.integer else values
+            whole = parameter.integer and np.abs(values).max() < 2.0**63
+            points = values.astype(np.int64) if whole else values
             coordinates[name] = ((axis.name,), points, attributes | {"units": parameter.unit})
     return coordinates

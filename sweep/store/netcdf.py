@@ -62,7 +62,8 @@ def _fill(file: Any, dataset: xr.Dataset) -> None:
 class _Disk(io.RawIOBase):
     """A file for HDF5 to write to, which tells of no error: HDF5 cannot close a file that fails, and crashes Python.
 
-    After the first error, an interruption included, it takes everything and keeps nothing; see `error`.
+    After the first error, an interruption included, it takes everything and keeps nothing; see `error`. What is read
+    back is then zeros: a buffer that stays as it was would be taken for addresses.
     """
 
     def __init__(self, file: BinaryIO, progress: Callable[[int], object]) -> None:
@@ -97,7 +98,14 @@ class _Disk(io.RawIOBase):
         return self.file.tell()
 
     def readinto(self, buffer: Any) -> int:
-        return self.file.readinto(buffer)  # type: ignore[attr-defined, no-any-return]
+        view = memoryview(buffer).cast("B")
+        got = 0
+        try:
+            got = self.file.readinto(buffer) or 0  # type: ignore[attr-defined]
+        except BaseException as error:
+            self.error = self.error or error
+        view[got:] = bytes(len(view) - got)
+        return len(view)
 
     def readable(self) -> bool:
         return True

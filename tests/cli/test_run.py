@@ -326,7 +326,8 @@ def test_a_place_without_a_file_name_is_refused(folder, cli, output):
 
 def test_a_formula_that_fails_while_it_runs_is_one_message(folder, cli):
     (folder / "mine.py").write_text(
-        "from sweep import quantity\n@quantity(unit='1')\ndef mine(message_size):\n    return (1.0, 2.0)[message_size]\n"
+        "from sweep import quantity\n@quantity(unit='1')\n"
+        "def mine(message_size):\n    return (1.0, 2.0)[message_size]\n"
     )
     code, _, messages = cli("run", "small.yaml", "--outputs", "mine", "--with", "mine.py")
     assert code == 2

@@ -73,8 +73,9 @@ def test_a_user_without_a_home_compiles_in_memory(monkeypatch):
     assert said == ["kernels cannot be kept (Could not determine home directory.); compiling in memory, this run only"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"garbage", b"\xff\xff\xff\xff"])
-@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize(
+    ("kind", "damage"), [("nbi", b"garbage"), ("nbi", b"\xff\xff\xff\xff"), ("nbc", b""), ("nbc", b"\xff\xff\xff\xff")]
+)
 def test_a_damaged_cache_is_thrown_away_and_the_kernel_compiled_again(tmp_path, damage, kind):
     first, _ = run(tmp_path, "first", SWEEP_CACHE_DIR=str(tmp_path / "cache"), OUTPUTS="2")
     for file in (tmp_path / "cache").rglob(f"*.{kind}"):

@@ -201,6 +201,46 @@ def test_a_disk_that_is_full_at_any_moment_leaves_the_old_file_and_nothing_else(
     assert os.listdir(path.parent) == ["result.nc"]
 
 
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+import numpy as np, xarray as xr
+from sweep.errors import InputError
+from sweep.store import netcdf
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path = Path(sys.argv[1])
+attributes = {"comment": "c" * 200, "flag_values": np.arange(8, dtype="i1")}
+variables = {name: (("x", "y"), np.ones((7, 5)), attributes) for name in "abc"}
+dataset = xr.Dataset(variables, {"x": np.arange(7), "y": np.array(list("abcde"), object)}, {"sweep": "s" * 1000})
+for limit in [*[0] * 20, *range(0, 40_000, 1013)]:
+    netcdf.write(dataset, path)
+    content = path.read_bytes()
+    for engine in ("h5netcdf", "netcdf4"):
+        xr.open_dataset(path, engine=engine).load().close()
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    try:
+        netcdf.write(dataset, path)
+        assert limit >= len(content)
+    except InputError as error:
+        assert "File too large" in str(error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert path.read_bytes() == content
+"""
+
+
+@pytest.mark.heavy
+def test_a_limit_reached_at_any_byte_crashes_no_process_that_has_written_and_read_before(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FULL, str(tmp_path / "result.nc")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert os.listdir(tmp_path) == ["result.nc"]
+
+
 def test_an_interruption_while_writing_leaves_the_old_file_and_nothing_else(dataset, path):
     def interrupt(written):
         raise KeyboardInterrupt
