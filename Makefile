@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+ON_ALL_CORES := -n auto --maxprocesses 4
 UV := $(shell command -v uv 2>/dev/null)
 
 .PHONY: demo test lint types unit nojit readme bench clean
@@ -42,10 +43,10 @@ types: $(VENV)/.installed
 	$(BIN)/mypy
 
 unit: $(VENV)/.installed
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q $(ON_ALL_CORES)
 
 nojit: $(VENV)/.installed
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q -m "not heavy"
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(ON_ALL_CORES) -m "not heavy"
 
 readme: $(VENV)/.installed
 	$(BIN)/python -m tests.readme_tables

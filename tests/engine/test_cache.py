@@ -39,16 +39,16 @@ def run(tmp_path, name, **environment):
 
 
 def test_a_second_process_takes_the_kernel_from_the_cache(tmp_path):
-    first, said = run(tmp_path, "first", SWEEP_CACHE_DIR=str(tmp_path / "cache"))
+    first, said = run(tmp_path, "first", SWEEP_CACHE_DIR=str(tmp_path / "cache"), OUTPUTS="3")
     assert "compiling" in said
-    second, said = run(tmp_path, "second", SWEEP_CACHE_DIR=str(tmp_path / "cache"))
+    second, said = run(tmp_path, "second", SWEEP_CACHE_DIR=str(tmp_path / "cache"), OUTPUTS="3")
     assert "compiling" not in said
     assert all(first[name].tobytes() == second[name].tobytes() for name in first)
 
 
 def test_without_a_writable_folder_the_kernel_is_compiled_in_memory_and_it_is_said(tmp_path):
     (tmp_path / "file").write_text("")
-    _, said = run(tmp_path, "unkept", SWEEP_CACHE_DIR=str(tmp_path / "file" / "cache"))
+    _, said = run(tmp_path, "unkept", SWEEP_CACHE_DIR=str(tmp_path / "file" / "cache"), OUTPUTS="3")
     assert "kernels cannot be kept" in said
 
 
