@@ -29,8 +29,8 @@ MAX_TICKS = 9
 ANNOTATED_WIDTH = 0.38
 """Inches that a cell must be wide to show its value."""
 ANNOTATED_HEIGHT = 0.15
-CHARACTER_WIDTH = 0.09
-"""Inches of a character of a label, on the safe side."""
+CHARACTER_WIDTH = 0.075
+"""Inches of a character of a label, roughly."""
 
 
 def draw_heatmap(
