@@ -108,7 +108,7 @@ def console() -> None:
     interrupt.listen()
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the shell
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for as long as the process lives
     code = exit_code()
     with contextlib.suppress(OSError):
         sys.stderr.flush()

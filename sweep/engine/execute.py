@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from types import ModuleType
@@ -153,15 +153,18 @@ class Execution:
         sizes = [self.plan.axes[dim].size for dim in call.dims]
         points = math.prod(sizes)
 
+        def run_bounds(bounds: Iterable[int]) -> None:
+            with np.errstate(all="ignore"):  # matters without JIT: there, too, a status explains what is not finite
+                function(*map(np.uint64, bounds), *arguments)
+
         def run_block(block: Block) -> None:
             try:
-                with np.errstate(all="ignore"):  # matters without JIT: there, too, a status explains what is not finite
-                    function(*(np.uint64(bound) for pair in block for bound in pair), *arguments)
+                run_bounds(bound for pair in block for bound in pair)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 raise InputError([Fault("model", f"a formula fails: {type(error).__name__}: {error}")]) from error
             progress(call.name, math.prod(stop - start for start, stop in block))
 
-        self.compile_nest(lambda: function(*(np.uint64(0) for _ in range(2 * len(sizes))), *arguments))
+        self.compile_nest(lambda: run_bounds([0] * 2 * len(sizes)))
         split = split_into(points, call.is_costly, threads, block_points)
         if points < SERIAL_BELOW and not call.is_costly:
             for block in blocks(sizes, split.block_points):

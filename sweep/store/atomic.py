@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import io
 import os
 import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
 
 SUFFIX = ".partial"
 
 
 @contextlib.contextmanager
-def replacing(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
+def replacing(path: Path, overwrite: bool) -> Iterator[io.FileIO]:
     """A new file, empty, that takes the place of `path` at the end, when it is on disk.
 
     Raises FileExistsError if there is a file by then that may not be overwritten. After an error or an interruption
@@ -60,11 +60,11 @@ def put_in_place(name: str, path: Path, overwrite: bool) -> None:
     os.replace(name, path)
 
 
-def locked_file(path: Path) -> tuple[BinaryIO, str]:
+def locked_file(path: Path) -> tuple[io.FileIO, str]:
     """A new file beside `path`, locked so that nobody takes it for abandoned, and its name."""
     while True:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=prefix(path), suffix=SUFFIX)
-        file = os.fdopen(handle, "wb+", buffering=0)
+        file = io.FileIO(handle, "wb+")
         with contextlib.suppress(OSError):  # some file systems know no locks
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(file.fileno()).st_nlink:

@@ -10,7 +10,7 @@ import io
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import h5netcdf
 import h5py
@@ -66,7 +66,7 @@ class _Disk(io.RawIOBase):
     back is then zeros: a buffer that stays as it was would be taken for addresses.
     """
 
-    def __init__(self, file: BinaryIO, progress: Callable[[int], object]) -> None:
+    def __init__(self, file: io.FileIO, progress: Callable[[int], object]) -> None:
         self.file = file
         self.progress = progress
         self.error: BaseException | None = None
@@ -101,7 +101,7 @@ class _Disk(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         got = 0
         try:
-            got = self.file.readinto(buffer) or 0  # type: ignore[attr-defined]
+            got = self.file.readinto(buffer) or 0
         except BaseException as error:
             self.error = self.error or error
         view[got:] = bytes(len(view) - got)
