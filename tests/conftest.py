@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("SWEEP_CACHE_DIR", tempfile.mkdtemp(prefix="sweep-tests-"))
+if "SWEEP_CACHE_DIR" not in os.environ:  # workers take the one of the process that starts them
+    os.environ["SWEEP_CACHE_DIR"] = tempfile.mkdtemp(prefix="sweep-tests-")
+    atexit.register(shutil.rmtree, os.environ["SWEEP_CACHE_DIR"], ignore_errors=True)
 
 ROOT = Path(__file__).parent.parent
 
