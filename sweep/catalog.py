@@ -17,22 +17,18 @@ from sweep.registry import Registry
 MODULES = ("packet", "link", "switch", "transfer", "collective", "tree", "breakdown", "frame_trace")
 
 
+@cache
 def default_registry() -> Registry:
     """All shipped parameters and quantities."""
-    return extended_registry(())
+    return _collected(())
 
 
 def extended_registry(files: Sequence[str | Path]) -> Registry:
     """The shipped models and those of some Python files, which are executed. Raises InputError for a bad file."""
-    return _registry_with(files) if files else _shipped_registry()
+    return _collected(files) if files else default_registry()
 
 
-@cache
-def _shipped_registry() -> Registry:
-    return _registry_with(())
-
-
-def _registry_with(files: Sequence[str | Path]) -> Registry:
+def _collected(files: Sequence[str | Path]) -> Registry:
     registry = Registry()
     for name in MODULES:
         registry.add_module(importlib.import_module(f"sweep.models.{name}"))

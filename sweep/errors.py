@@ -42,17 +42,19 @@ def in_order(faults: Iterable[Fault]) -> list[Fault]:
     first: dict[object, Fault] = {}
     for fault in faults:
         first.setdefault(fault.where if PLACE.fullmatch(fault.where) else fault, fault)
-    once = list(first.values())
-    places = [PLACE.fullmatch(fault.where) for fault in once]
-    names = list(dict.fromkeys(place[1] if place else fault.where for place, fault in zip(places, once, strict=True)))
+    files = list(dict.fromkeys(_place(fault)[0] for fault in first.values()))
 
-    def position(index: int) -> tuple[int, int, int]:
-        place = places[index]
-        if place is None:
-            return names.index(once[index].where), 0, index
-        return names.index(place[1]), int(place[2]), int(place[3])
+    def position(fault: Fault) -> tuple[int, int, int]:
+        file, line, column = _place(fault)
+        return files.index(file), line, column
 
-    return [once[index] for index in sorted(range(len(once)), key=position)]
+    return sorted(first.values(), key=position)
+
+
+def _place(fault: Fault) -> tuple[str, int, int]:
+    """File, line and column of a fault; what else names its place stands for a file."""
+    place = PLACE.fullmatch(fault.where)
+    return (place[1], int(place[2]), int(place[3])) if place else (fault.where, 0, 0)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

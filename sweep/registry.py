@@ -123,7 +123,7 @@ class Variant:
     @property
     def summary(self) -> str:
         """First line of the docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return first_line(self.function)
 
 
 @dataclass(frozen=True)
@@ -263,6 +263,11 @@ def _variant(
         if status not in STATUS_CODE:
             raise TypeError(f"{function.__name__}: no status is called {status!r}; there are {', '.join(STATUSES)}")
     return Variant(function, argument_names(function), labels, dict(fails or {}), moot)
+
+
+def first_line(function: Callable[..., Any]) -> str:
+    """The first line of a function's docstring; empty if it has none."""
+    return (inspect.getdoc(function) or "").partition("\n")[0]
 
 
 @functools.cache

@@ -11,13 +11,14 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-import numpy as np
 import xarray as xr
 
 import sweep
+from sweep.api import idle_axes
 from sweep.engine.plan import make_plan
 from sweep.grid.reader import Grid
 from sweep.registry import Parameter
+from sweep.store.netcdf import with_labels
 
 # Numbers: those where formulas bend, and any others within a range.
 
@@ -86,14 +87,6 @@ def computed(grid: str, files: tuple[Path, ...]) -> xr.Dataset:
     return sweep.run(sweep.load_grid(json.loads(grid), files))
 
 
-def with_labels(variable: xr.DataArray) -> Any:
-    """Numbers as they are, and the labels that codes stand for."""
-    if "flag_meanings" not in variable.attrs:
-        return variable.values
-    labels = np.array(variable.attrs["flag_meanings"].split(), object)
-    return np.asarray(labels[variable.values])
-
-
 @functools.cache
 def rows(grid: str, files: tuple[Path, ...]) -> tuple[Row, ...]:
     """All points of the result of a grid in JSON, one by one."""
@@ -101,7 +94,7 @@ def rows(grid: str, files: tuple[Path, ...]) -> tuple[Row, ...]:
     defaults = {name: p.default for name, p in loaded.registry.parameters.items() if not callable(p.default)}
     axes = [axis.name for axis in loaded.axes]
     dims = {name: [dim for dim in variable.dims if dim in axes] for name, variable in result.items()}
-    arrays = {name: with_labels(variable) for name, variable in result.items()}
+    arrays = {name: with_labels(variable).values for name, variable in result.items()}
     found = []
     for index in itertools.product(*(range(axis.size) for axis in loaded.axes)):
         position = dict(zip(axes, index, strict=True))
@@ -180,11 +173,11 @@ class Case:
         """The case with one value for the axes on which no output depends; then, another may be idle too."""
         grid = self.load()
         made = make_plan(grid.registry, grid.outputs, grid.axes, grid.fixed)
-        idle = [axis for axis in grid.axes if axis.name not in made.status_dims]
+        idle = idle_axes(grid, made)
         if not idle:
             return self
         case = self
-        for axis in idle:
-            for name, values in axis.members.items():
+        for axis in grid.axes:
+            for name, values in axis.members.items() if axis.name in idle else ():
                 case = case.at(name, values[0])
         return case.without_idle_axes()

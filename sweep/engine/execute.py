@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sweep.engine.embed import reject
 from sweep.engine.kernelcache import forget_kernel, load_kernel, wide_vectors
 from sweep.engine.loopnest import KernelSource, NestCall, write_kernel
 from sweep.engine.news import Announce, Progress, ignore
@@ -32,7 +33,7 @@ BLOCK_POINTS = 2_000_000
 COSTLY_BLOCK_POINTS = 512
 """Iterations of one block of a nest with costly quantities at the most, so that progress can be shown."""
 SERIAL_BELOW = 100_000
-"""Nests with fewer iterations run on the calling thread alone, if they are cheap."""
+"""Nests with fewer iterations run on one thread, if they are cheap."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,7 @@ class Execution:
             try:
                 results.append(np.asarray(branch.variant.function(*arguments), np.float64))
             except Exception as error:
-                code = branch.variant.function.__code__
-                where = f"{code.co_filename}:{code.co_firstlineno}"
-                raise InputError([Fault(where, f"{name}: {type(error).__name__}: {error}")]) from error
+                raise reject(branch.variant.function, 1, f"{type(error).__name__}: {error}") from error
         shape = tuple(plan.axes[dim].size for dim in dims)
         return np.stack(results).reshape(shape + results[0].shape)
 
@@ -166,11 +165,7 @@ class Execution:
 
         self.compile_nest(lambda: run_bounds([0] * 2 * len(sizes)))
         split = split_into(points, call.is_costly, threads, block_points)
-        if points < SERIAL_BELOW and not call.is_costly:
-            for block in blocks(sizes, split.block_points):
-                run_block(block)
-        else:
-            run_on_threads(run_block, blocks(sizes, split.block_points), split.threads)
+        run_on_threads(run_block, blocks(sizes, split.block_points), split.threads)
 
     def compile_nest(self, run_empty_block: Callable[[], object]) -> None:
         """Compile a nest by running a block without points. Raises InputError for a formula that numba refuses."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sweep.engine.embed import reject
 from sweep.engine.graph import Branch, Node
 from sweep.engine.plan import Plan
-from sweep.registry import STATUS_CODE, STATUSES, Predicate, Variant, argument_names
+from sweep.registry import STATUS_CODE, STATUSES, Predicate, Variant, argument_names, first_line
 
 MAX_CALLS = 100_000
 """Combinations of axis values for which one function is called; more would take seconds."""
@@ -324,4 +324,4 @@ class _Forecaster:
 
 def text_of(predicate: Callable[..., Any]) -> str:
     """The first line of a predicate's docstring, or its name."""
-    return (predicate.__doc__ or predicate.__name__.replace("_", " ")).strip().partition("\n")[0].rstrip(".")
+    return first_line(predicate).rstrip(".") or predicate.__name__.replace("_", " ")

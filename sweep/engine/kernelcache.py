@@ -7,6 +7,7 @@ each file and checks the processor itself. Where the folder cannot be written, k
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib.util
 import linecache
@@ -41,6 +42,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
+@functools.lru_cache(maxsize=8)
 def kernel_name(text: str) -> str:
     """The name of a kernel's module and file: it changes with all that the machine code depends on."""
     versions = [sweep.__version__, *map(metadata.version, ("numba", "llvmlite")), sys.version_info[:3], INTERLEAVE]

@@ -7,9 +7,9 @@ once, so that powers of two come out as such and 0.3 is 0.3.
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from sweep.errors import Fault, nearest
 from sweep.grid.located import Located, Number
 from sweep.grid.units import exact
 from sweep.registry import Parameter
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
 
 MAX_NUMBER = 10**300
 MAX_POINTS = 100_000
@@ -58,18 +61,23 @@ def read_number(item: Located, parameter: Parameter) -> Fraction:
     return number
 
 
-def read_numbers(items: Sequence[Located], parameter: Parameter) -> list[Fraction]:
-    """Several numbers; every bad one is a fault of its own."""
-    numbers: list[Fraction] = []
+def read_each(items: Iterable[Item], read: Callable[[Item], Value]) -> list[Value]:
+    """Several values, each read by a function; every one that it rejects is a fault of its own."""
+    values: list[Value] = []
     faults: list[Fault] = []
     for item in items:
         try:
-            numbers.append(read_number(item, parameter))
+            values.append(read(item))
         except RejectedError as rejected:
             faults += rejected.faults
     if faults:
         raise RejectedError(*faults)
-    return numbers
+    return values
+
+
+def read_numbers(items: Sequence[Located], parameter: Parameter) -> list[Fraction]:
+    """Several numbers for a parameter, as `read_number` reads each."""
+    return read_each(items, lambda item: read_number(item, parameter))
 
 
 def check_number(number: Fraction, where: str, parameter: Parameter) -> None:
@@ -107,22 +115,15 @@ def read_table(item: Located, parameter: Parameter) -> dict[str, dict[str, Any]]
     """The rows that a mapping adds to a table parameter; each row has exactly the columns of the shipped ones."""
     if not isinstance(item.value, dict):
         raise RejectedError(Fault(item.where, f"{parameter.name} takes a mapping of labels to rows"))
+    return dict(read_each(item.value.items(), lambda pair: (pair[0], read_row(pair[1], parameter))))
+
+
+def read_row(item: Located, parameter: Parameter) -> dict[str, Any]:
+    """One row of a table, with the columns of the shipped ones."""
     columns = next(iter(parameter.default.values()))
-    table: dict[str, dict[str, Any]] = {}
-    faults: list[Fault] = []
-    for label, row in item.value.items():
-        if not isinstance(row.value, dict) or set(row.value) != set(columns):
-            faults.append(Fault(row.where, f"{parameter.name}: a row has the columns {', '.join(columns)}"))
-            continue
-        table[label] = {}
-        for column, cell in row.value.items():
-            try:
-                table[label][column] = read_cell(cell, column, parameter)
-            except RejectedError as rejected:
-                faults += rejected.faults
-    if faults:
-        raise RejectedError(*faults)
-    return table
+    if not isinstance(item.value, dict) or set(item.value) != set(columns):
+        raise RejectedError(Fault(item.where, f"{parameter.name}: a row has the columns {', '.join(columns)}"))
+    return dict(read_each(item.value.items(), lambda pair: (pair[0], read_cell(pair[1], pair[0], parameter))))
 
 
 def read_cell(item: Located, column: str, parameter: Parameter) -> int | None:
@@ -168,22 +169,17 @@ def read_list(
         raise RejectedError(Fault(item.where, f"{parameter.name} is a table; it cannot be an axis"))
     if not item.value:
         raise RejectedError(Fault(item.where, f"{parameter.name} has no values"))
-    values: list[Any] = []
     seen: set[Any] = set()
-    faults: list[Fault] = []
-    for element in item.value:
-        try:
-            value = read_value(element, parameter, labels)
-        except RejectedError as rejected:
-            faults += rejected.faults
-            continue
+
+    def read_new(element: Located) -> Any:
+        value = read_value(element, parameter, labels)
         if value in seen and not repeats:
             shown = value if isinstance(value, str) else f"{value:.17g}"
-            faults.append(Fault(element.where, f"{parameter.name} has {shown} twice"))
+            raise RejectedError(Fault(element.where, f"{parameter.name} has {shown} twice"))
         seen.add(value)
-        values.append(value)
-    if faults:
-        raise RejectedError(*faults)
+        return value
+
+    values = read_each(item.value, read_new)
     return tuple(values) if parameter.is_choice else np.array(values, np.float64)
 
 

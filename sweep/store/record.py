@@ -11,11 +11,11 @@ import sweep
 from sweep.axis import Axis
 from sweep.engine.plan import Plan
 from sweep.engine.reached import reached_source
-from sweep.grid.reader import Grid
+from sweep.grid.reader import KEYS, Grid
 from sweep.registry import Parameter
 
 CONVENTIONS = "CF-1.11"
-GRID_KEYS = ("title", "outputs", "axes", "zip", "fixed")
+RESOLVED_KEYS = [key for key in KEYS if key != "presets"]  # their values stand under fixed
 
 
 def attributes(grid: Grid, plan: Plan, kernel: str) -> dict[str, str]:
@@ -84,7 +84,7 @@ def differences(found: Mapping[str, Any], wanted: Mapping[str, str]) -> list[str
     """In what the attributes of a file differ from those of a result: words for people; empty if in nothing."""
     try:
         old, new = json.loads(str(found.get("sweep"))), json.loads(wanted["sweep"])
-        keys = [key for key in GRID_KEYS if old["grid"].get(key) != new["grid"].get(key)]
+        keys = [key for key in RESOLVED_KEYS if old["grid"].get(key) != new["grid"].get(key)]
         if not keys and dimensions(old["grid"]) != dimensions(new["grid"]):
             keys.append("order of dimensions")
         keys += ["presets"] * (old["presets"] != new["presets"])

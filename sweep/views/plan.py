@@ -62,7 +62,7 @@ def _effort(grid: Grid, plan: Plan, known: Forecast) -> Iterator[str]:
     effort = estimate(plan, source, known, plan.result_bytes(grid.statuses), threads)
     compiling = "" if is_compiled(source.text) else f"{seconds(effort.compile)} to compile, once; "
     work = f"{number(len(plan.nests), 'loop nest')} in {number(effort.blocks, 'block')} on {number(threads, 'thread')}"
-    yield (f"about {compiling}{seconds(effort.compute)} to compute ({work}), {seconds(effort.write)} to write")
+    yield f"about {compiling}{seconds(effort.compute)} to compute ({work}), {seconds(effort.write)} to write"
     if effort.uncounted:
         yield f"not counted: the loops of {', '.join(effort.uncounted)}, which do not declare their steps"
     needed, available = plan.needed_bytes(grid.statuses), available_memory()

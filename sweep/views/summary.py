@@ -61,10 +61,15 @@ def _range(variable: xr.DataArray) -> str:
 
 
 def _shares(variable: xr.DataArray) -> str:
+    ordered = sorted(counts(variable).items(), key=lambda pair: -pair[1])
+    return ", ".join(f"{label} {100 * count / variable.size:.3g} %" for label, count in ordered)
+
+
+def counts(variable: xr.DataArray) -> dict[str, int]:
+    """How often each label occurs in a variable of codes, those that do not left out."""
     labels = variable.attrs["flag_meanings"].split()
-    counts = np.bincount(variable.values.ravel(), minlength=len(labels))
-    order = [code for code in np.argsort(-counts, kind="stable") if counts[code]]
-    return ", ".join(f"{labels[code]} {100 * counts[code] / variable.size:.3g} %" for code in order)
+    found = np.bincount(variable.values.ravel(), minlength=len(labels))
+    return {label: int(count) for label, count in zip(labels, found, strict=True) if count}
 
 
 def failures(status: xr.DataArray) -> tuple[int, dict[str, int]]:
@@ -72,9 +77,6 @@ def failures(status: xr.DataArray) -> tuple[int, dict[str, int]]:
 
     Takes the codes of a fresh result. Undefined, infeasible and unstable points are answers, not failures.
     """
-    from sweep.registry import STATUSES
-
-    counts = np.bincount(status.values.ravel(), minlength=len(STATUSES))
-    missing = {label: int(count) for label, count in zip(STATUSES, counts, strict=True) if count and label != "ok"}
+    missing = {label: count for label, count in counts(status).items() if label != "ok"}
     answers = {"undefined", "infeasible", "unstable"}
     return sum(count for label, count in missing.items() if label not in answers), missing

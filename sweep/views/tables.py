@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from inspect import getdoc
 
 from sweep.errors import Fault, InputError, nearest
-from sweep.registry import Parameter, Registry
+from sweep.registry import Parameter, Registry, first_line
 
 PARAMETER_COLUMNS = ("parameter", "unit", "default", "allowed", "what it is")
 OUTPUT_COLUMNS = ("output", "unit", "what it is")
@@ -54,7 +53,7 @@ def default_text(parameter: Parameter) -> str:
     if parameter.default is None:
         return "unset"
     if callable(parameter.default):
-        return (getdoc(parameter.default) or "computed").rstrip(".")
+        return first_line(parameter.default).rstrip(".") or "computed"
     return parameter.default if isinstance(parameter.default, str) else f"{parameter.default:.16g}"
 
 
