@@ -92,7 +92,8 @@ def run(
     """Compute a grid in memory, on `threads` threads or one per core, and return it as a labelled dataset.
 
     `announce` is told, in a line, of work that takes time; `progress` of which loop nest, and how many points, each
-    finished block is. Raises InputError for what is wrong with the grid, and for a result that memory cannot hold.
+    finished block is, and of 0 points once a nest is compiled. Raises InputError for what is wrong with the grid, and
+    for a result that memory cannot hold.
     """
     grid = grid if isinstance(grid, Grid) else load_grid(grid)
     made = plan(grid)

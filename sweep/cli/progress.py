@@ -32,12 +32,11 @@ class Bar:
         self.bar: Any = None
 
     def add(self, share: float, amount: float) -> None:
-        """Take note of work that is done. The clock starts with the first piece, after what comes before all work."""
+        """Take note of work that is done. The clock starts with the first note, after what comes before all work."""
         with self.lock:
-            self.share += share
             if self.start is None:
                 self.start = time.time()
-                return
+            self.share += share
             self.amount += amount
             start = self.start
             if time.time() - start < SHOWN_AFTER or not sys.stderr.isatty():

@@ -54,8 +54,11 @@ def execute(
     progress: Progress = ignore,
     source: KernelSource | None = None,
 ) -> Values:
-    """Compute a plan in memory. `progress` is told of which nest, and how many iterations, each finished block is;
-    `source` is the text of the compiled kernel, if it is there already."""
+    """Compute a plan in memory.
+
+    `progress` is told of which nest, and how many iterations, each finished block is, and of 0 once a nest is
+    compiled; `source` is the text of the compiled kernel, if it is there already.
+    """
     from sweep.engine.branchless import JIT
 
     if source is None or not JIT:
@@ -164,6 +167,7 @@ class Execution:
             progress(call.name, math.prod(stop - start for start, stop in block))
 
         self.compile_nest(lambda: run_bounds([0] * 2 * len(sizes)))
+        progress(call.name, 0)
         split = split_into(points, call.is_costly, threads, block_points)
         run_on_threads(run_block, blocks(sizes, split.block_points), split.threads)
 

@@ -406,16 +406,47 @@ def test_a_signal_whose_exception_a_library_swallows_stops_the_run_all_the_same(
 
 
 @pytest.mark.heavy
+def test_a_signal_lost_while_a_kernel_compiles_stops_the_run_before_the_kernel_runs(folder):
+    code = (
+        "import os, signal\n"
+        "from sweep.cli import main\n"
+        "from sweep.engine.execute import Execution\n"
+        "compile_nest = Execution.compile_nest\n"
+        "def swallowing(*arguments):\n"
+        "    compile_nest(*arguments)\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        while True: pass\n"
+        "    except KeyboardInterrupt: pass\n"
+        "def too_late(*arguments): os._exit(99)\n"
+        "Execution.compile_nest = swallowing\n"
+        "from sweep.engine import execute\n"
+        "execute.run_on_threads = too_late\n"
+        "main.console()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", "small.yaml"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.endswith("interrupted; nothing was written\n")
+
+
+@pytest.mark.heavy
 def test_a_long_kernel_is_interrupted_at_once(folder):
     (folder / "long.yaml").write_text(
         "outputs: [traced_link_latency]\naxes: {message_size: [100 GiB, 110 GiB, 120 GiB]}\n"
     )
     line = [sys.executable, "-c", "from sweep.cli.main import console; console()", "run", "long.yaml"]
-    subprocess.run([*line, "--set", "message_size=[1, 2]", "-o", "warm.nc"], check=True, capture_output=True)
-    process = subprocess.Popen([*line, "--set", "base_latency={range: [1, 64]}"], stderr=subprocess.PIPE, text=True)
-    with pytest.raises(subprocess.TimeoutExpired):
-        process.communicate(timeout=4)
-    process.send_signal(2)
-    _, messages = process.communicate(timeout=10)
+    several = ["--set", "base_latency={range: [1, 64]}"]
+    small = ["--set", "message_size=[1, 2]", "-o", "warm.nc"]
+    subprocess.run([*line, *several, *small], check=True, capture_output=True)
+    with subprocess.Popen([*line, *several], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.communicate(timeout=4)
+            process.send_signal(2)
+            _, messages = process.communicate(timeout=10)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert messages.endswith("interrupted; nothing was written\n")
