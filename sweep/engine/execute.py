@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sweep.engine.embed import reject
-from sweep.engine.kernelcache import forget_kernel, load_kernel, wide_vectors
+from sweep.engine.kernelcache import forget_kernel, load_kernel, seal_kernel, wide_vectors
 from sweep.engine.loopnest import KernelSource, NestCall, write_kernel
 from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan
@@ -167,6 +167,8 @@ class Execution:
             progress(call.name, math.prod(stop - start for start, stop in block))
 
         self.compile_nest(lambda: run_bounds([0] * 2 * len(sizes)))
+        if hasattr(function, "stats") and function.stats.cache_misses:  # without JIT it is plain Python
+            seal_kernel(self.module)
         progress(call.name, 0)
         split = split_into(points, call.is_costly, threads, block_points)
         run_on_threads(run_block, blocks(sizes, split.block_points), split.threads)
@@ -183,7 +185,7 @@ class Execution:
             source = next((f" ({line})" for line in lines if line.startswith("def q_")), "")
             what = f"a formula cannot be compiled{source}: {lines[1] if lines[1:] else lines[0]}"
             raise InputError([Fault("model", what)]) from None
-        except Exception:  # the cache is damaged, which numba finds out in many ways, or there is no room for it
+        except Exception:  # another process has just removed what was loaded, or there is no room for it
             forget_kernel(self.module)
             with wide_vectors():
                 run_empty_block()

@@ -1,7 +1,9 @@
 """Compiled kernels on disk: one file per kernel text, named by the digest of everything that it depends on.
 
 The folder is $SWEEP_CACHE_DIR, else $XDG_CACHE_HOME/sweep, else ~/.cache/sweep. numba keeps its machine code beside
-each file and checks the processor itself. Where the folder cannot be written, kernels are compiled in memory.
+each file and checks the processor itself. Damaged machine code would crash the process or give wrong numbers, so it is
+kept under a seal, a file of digests, and loaded only if that still holds. Where the folder cannot be written, kernels
+are compiled in memory.
 """
 
 from __future__ import annotations
@@ -51,10 +53,12 @@ def kernel_name(text: str) -> str:
 
 
 def is_compiled(text: str) -> bool:
-    """Whether the cache has machine code of a kernel text."""
+    """Whether the cache has machine code of a kernel text, and it is whole."""
     try:
-        return any((cache_folder() / "kernels" / "__pycache__").glob(f"{kernel_name(text)}*.nbi"))
-    except OSError:
+        path = _kernel_path(kernel_name(text))
+        digests = _digests(path)
+        return bool(digests) and _seal_path(path).read_text(encoding="utf-8") == digests
+    except (OSError, ValueError):
         return False
 
 
@@ -69,6 +73,7 @@ def load_kernel(text: str, announce: Announce) -> ModuleType:
         announce(f"kernels cannot be kept ({error}); compiling in memory, this run only")
         return _load_in_memory(name, text)
     if not is_compiled(text):
+        _forget(path)
         announce("compiling the grid's kernel, once; later runs take it from the cache")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -101,23 +106,55 @@ def wide_vectors() -> Iterator[None]:
 
 def _store(name: str, text: str) -> Path:
     """Write the file if it is not there. An existing file keeps its time stamp, which numba's cache relies on."""
-    folder = cache_folder() / "kernels"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.py"
+    path = _kernel_path(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return path
-    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(temporary, path)
+    _write(path, text)
     return path
 
 
-def forget_kernel(module: ModuleType) -> None:
-    """Remove what numba keeps of a kernel, because it cannot be read."""
+def seal_kernel(module: ModuleType) -> None:
+    """Seal what numba keeps of a kernel, after it has compiled something; unsealed, it is not loaded again."""
     path = Path(str(module.__file__))
-    for kept in path.parent.glob(f"__pycache__/{path.stem}*"):
+    with contextlib.suppress(OSError):  # no room for the seal: compiled again next time
+        if digests := _digests(path):
+            _write(_seal_path(path), digests)
+
+
+def forget_kernel(module: ModuleType) -> None:
+    """Remove what numba keeps of a kernel, because it cannot be loaded."""
+    _forget(Path(str(module.__file__)))
+
+
+def _kernel_path(name: str) -> Path:
+    return cache_folder() / "kernels" / f"{name}.py"
+
+
+def _seal_path(path: Path) -> Path:
+    return path.with_suffix(".seal")
+
+
+def _machine_code(path: Path) -> list[Path]:
+    """Numba's files of a kernel: an index per function, and data per processor."""
+    return sorted(path.parent.glob(f"__pycache__/{path.stem}.*.nb[ci]"))
+
+
+def _digests(path: Path) -> str:
+    return "".join(f"{hashlib.sha256(kept.read_bytes()).hexdigest()} {kept.name}\n" for kept in _machine_code(path))
+
+
+def _forget(path: Path) -> None:
+    for kept in [_seal_path(path), *_machine_code(path)]:
         kept.unlink(missing_ok=True)
+
+
+def _write(path: Path, text: str) -> None:
+    """Put a file in place whole."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.replace(temporary, path)
 
 
 def _load_in_memory(name: str, text: str) -> ModuleType:
