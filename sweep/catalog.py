@@ -14,7 +14,12 @@ from types import ModuleType
 from sweep.errors import Fault, InputError
 from sweep.registry import Registry
 
-MODULES = ("packet", "link", "switch", "transfer", "collective", "tree", "breakdown", "frame_trace")
+MODULES = (
+    *("packet", "capability", "link", "reliability"),
+    *("switch", "queueing", "buffer", "transfer", "incast"),
+    *("collective", "step_credits", "carried", "tree", "breakdown", "uneven"),
+    "frame_trace",
+)
 
 
 @cache

@@ -33,6 +33,8 @@ STATUS_CODE = {label: code for code, label in enumerate(STATUSES)}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Predicate = Callable[..., bool]
+Choices = dict[str, str | tuple[str, ...] | None]
+"""Labels of choice parameters, one or several each; None stands for an optional parameter without a value."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ class _Declaration:
     name: str
     kind: str
     outputs: Mapping[str, Output] | None
-    variant: Variant
+    variants: tuple[Variant, ...]
     costly: bool
     dims: Mapping[str, tuple[float, ...]]
     steps: Callable[..., float] | None = None
@@ -184,7 +186,7 @@ def quantity(
     name: str | None = None,
     *,
     unit: str | None = None,
-    when: Mapping[str, str | tuple[str, ...] | None] | None = None,
+    when: Choices | tuple[Choices, ...] = (),
     fails: Mapping[str, Predicate] | None = None,
     moot: Predicate | None = None,
     categories: tuple[str, ...] = (),
@@ -194,7 +196,8 @@ def quantity(
 ) -> Callable[[Function], Function]:
     """Declare a scalar quantity, or a variant of the quantity `name`.
 
-    The first declaration of a name states its `unit` (or `categories`). `costly` asks for one evaluation per
+    The first declaration of a name states its `unit` (or `categories`). `when` says for which choices it is the one, or
+    for which alternatives of choices. `costly` asks for one evaluation per
     combination of its own axes wherever the loops around it are more. `unstable`: see Output. `internal`: it may be
     infinite or NaN without a status, and a grid cannot ask for it.
     """
@@ -208,7 +211,7 @@ def prepared(*, unit: str, dims: tuple[str, ...] = (), internal: bool = False) -
     Returns a number, or an array with the extra dimensions `dims`; NaN where there is no value. `internal`: a grid
     cannot ask for it.
     """
-    return _declare(None, "prepared", Output(unit, (), dims), None, None, None, False, internal)
+    return _declare(None, "prepared", Output(unit, (), dims), (), None, None, False, internal)
 
 
 def kernel(
@@ -225,8 +228,8 @@ def kernel(
     """
 
     def decorate(function: Function) -> Function:
-        variant = _variant(function, None, fails, None)
-        _attach(function, _Declaration(function.__name__, "kernel", dict(outputs), variant, True, dict(dims), steps))
+        variants = _variants(function, (), fails, None)
+        _attach(function, _Declaration(function.__name__, "kernel", dict(outputs), variants, True, dict(dims), steps))
         return function
 
     return decorate
@@ -236,7 +239,7 @@ def _declare(
     name: str | None,
     kind: str,
     output: Output | None,
-    when: Mapping[str, str | tuple[str, ...] | None] | None,
+    when: Choices | tuple[Choices, ...],
     fails: Mapping[str, Predicate] | None,
     moot: Predicate | None,
     costly: bool,
@@ -245,24 +248,30 @@ def _declare(
     def decorate(function: Function) -> Function:
         own_name = name or function.__name__
         outputs = {own_name: output} if output is not None else None
-        variant = _variant(function, when, fails, moot)
-        _attach(function, _Declaration(own_name, kind, outputs, variant, costly, {}, None, internal))
+        variants = _variants(function, when, fails, moot)
+        _attach(function, _Declaration(own_name, kind, outputs, variants, costly, {}, None, internal))
         return function
 
     return decorate
 
 
-def _variant(
+def _variants(
     function: Callable[..., Any],
-    when: Mapping[str, str | tuple[str, ...] | None] | None,
+    when: Choices | tuple[Choices, ...],
     fails: Mapping[str, Predicate] | None,
     moot: Predicate | None,
-) -> Variant:
-    labels = {key: (value,) if isinstance(value, str) else value for key, value in (when or {}).items()}
+) -> tuple[Variant, ...]:
+    """A variant for each alternative; one without conditions if there is none."""
     for status in fails or {}:
         if status not in STATUS_CODE:
             raise TypeError(f"{function.__name__}: no status is called {status!r}; there are {', '.join(STATUSES)}")
-    return Variant(function, argument_names(function), labels, dict(fails or {}), moot)
+    inputs = argument_names(function)
+    alternatives = when if isinstance(when, tuple) else (when,)
+    labels = [
+        {key: (value,) if isinstance(value, str) else value for key, value in choices.items()}
+        for choices in alternatives or ({},)
+    ]
+    return tuple(Variant(function, inputs, each, dict(fails or {}), moot) for each in labels)
 
 
 def first_line(function: Callable[..., Any]) -> str:
@@ -355,15 +364,16 @@ class Registry:
                 if output in self:
                     raise InputError([Fault(where, f"the name {output!r} is taken by another parameter or quantity")])
             self.quantities[new.name] = Quantity(
-                new.name, new.kind, new.outputs, (new.variant,), new.costly, new.dims, new.steps, new.internal
+                new.name, new.kind, new.outputs, new.variants, new.costly, new.dims, new.steps, new.internal
             )
             self.output_owner.update(dict.fromkeys(new.outputs, new.name))
             return
         if new.kind != known.kind or (new.outputs is not None and new.outputs != known.outputs):
             raise InputError([Fault(where, f"{new.name} is already declared, with another unit, kind or labels")])
-        if any(variant.when == new.variant.when for variant in known.variants):
-            raise InputError([Fault(where, f"{new.name} is already declared for {dict(new.variant.when) or 'all'}")])
-        self.quantities[new.name] = replace(known, variants=(*known.variants, new.variant))
+        for variant in new.variants:
+            if any(variant.when == other.when for other in known.variants):
+                raise InputError([Fault(where, f"{new.name} is already declared for {dict(variant.when) or 'all'}")])
+        self.quantities[new.name] = replace(known, variants=(*known.variants, *new.variants))
 
     def check(self) -> None:
         """Raise InputError, naming each argument, choice and label that refers to nothing."""

@@ -50,7 +50,13 @@ FEW_FRAMES = {
 
 def has_trace(outputs: Iterable[str]) -> bool:
     """Whether messages are followed frame by frame, so that they must have few."""
-    return any(name in ("traced_link_latency", "frame_delivery") for name in outputs)
+    return any(name in ("traced_link_latency", "frame_delivery", "carried_stall") for name in outputs)
+
+
+def follows_frames(grid: Mapping[str, Any]) -> bool:
+    """Whether a grid follows messages or chunks frame by frame."""
+    scopes = (*grid["axes"].get("credit_scope", ()), grid["fixed"].get("credit_scope"))
+    return has_trace(grid["outputs"]) or "carried" in scopes
 
 
 def number(chance: Random, parameter: Parameter, few_frames: bool = False) -> float:
@@ -134,7 +140,7 @@ class Case:
 
     def value(self, name: str) -> float:
         """Another value of a numeric parameter."""
-        return number(self.chance, self.load().registry.parameters[name], has_trace(self.grid["outputs"]))
+        return number(self.chance, self.load().registry.parameters[name], follows_frames(self.grid))
 
     def along(self, axis: str, values: Sequence[Any]) -> Case:
         """The same grid with an axis of these values, in its place if it is an axis already."""

@@ -173,14 +173,21 @@ EXISTING = tuple(
     for collective, algorithm in (
         ("all_reduce", "ring"),
         ("all_reduce", "tree"),
+        ("all_reduce", "halving_doubling"),
+        ("all_reduce", "direct"),
         ("reduce_scatter", "ring"),
         ("all_gather", "ring"),
+        ("all_gather", "direct"),
         ("all_to_all", "pairwise"),
+        ("all_to_all", "ring"),
+        ("all_to_all", "direct"),
+        ("broadcast", "tree"),
     )
     for credits in (
         {"credit_scope": "step"},
         {"credit_scope": "step"},
         {"credit_scope": "total", "credit_model": "rounds"},
+        {},
     )
 )
 """Choices with which a collective has its formulas; most of all that can be drawn have not."""
@@ -190,22 +197,24 @@ OPTIONAL = tuple(name for name in SETTABLE if REGISTRY.parameters[name].default 
 
 def own_formats(chance: Random) -> dict[str, Any]:
     """A header table of one row."""
-    row: dict[str, int | None] = {column: chance.randint(0, 60) for column in ("header", "icrc", "fcs")}
-    return {"own": row | {"vlan_tag": chance.choice((None, 0, 4))}}
+    bytes_ = {column: chance.randint(0, 60) for column in ("header", "icrc", "fcs")}
+    words = {column: chance.choice(("never", "with_vlan", "always")) for column in ("ecn", "pfc_class", "qos", "retry")}
+    return {"own": {**bytes_, "vlan_tag": chance.choice((None, 0, 4)), **words}}
 
 
 def any_case(chance: Random, outputs: Sequence[str] = ()) -> Case:
     """Any outputs, or those given, over any axes, with any choices; axes that change nothing are left out."""
     wanted = list(outputs) or chance.sample(REGISTRY.outputs, chance.randint(1, 5))
-    few_frames = has_trace(wanted)
+    carries = has_trace(wanted) or chance.random() < 0.2
     fixed: dict[str, Any] = {"packet_formats": own_formats(chance)} if chance.random() < 0.3 else {}
 
     def value(name: str) -> Any:
         parameter = REGISTRY.parameters[name]
         if not parameter.is_choice:
-            return number(chance, parameter, few_frames)
+            return number(chance, parameter, few_frames=carries)
         own = fixed.get(parameter.table, {}) if parameter.table else {}
-        return chance.choice((*REGISTRY.labels(parameter, {}), *own))
+        labels = [x for x in (*REGISTRY.labels(parameter, {}), *own) if x != "carried" or carries]
+        return chance.choice(labels)
 
     fixed |= {name: value(name) for name in SETTABLE if chance.random() < 0.6}
     if chance.random() < 0.8:

@@ -46,7 +46,7 @@ def _evaluate_node(
         return status, tuple(_failed(graph, name, status) for name in quantity.outputs)
     coordinates = {name: np.array(points) for name, points in quantity.dims.items()}
     result = branch.variant.function(*(_argument(name, {**values, **coordinates}) for name in branch.variant.inputs))
-    results = tuple(result) if quantity.kind == "kernel" else (result,)
+    results = tuple(result) if len(quantity.outputs) > 1 else (result,)
     return status, results
 
 

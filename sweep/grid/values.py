@@ -126,9 +126,18 @@ def read_row(item: Located, parameter: Parameter) -> dict[str, Any]:
     return dict(read_each(item.value.items(), lambda pair: (pair[0], read_cell(pair[1], pair[0], parameter))))
 
 
-def read_cell(item: Located, column: str, parameter: Parameter) -> int | None:
-    """One value of a table: a whole number, or nothing where a shipped row has nothing either."""
-    if item.value is None and any(row[column] is None for row in parameter.default.values()):
+def read_cell(item: Located, column: str, parameter: Parameter) -> int | str | None:
+    """One value of a table: a whole number, or nothing where a shipped row has nothing either; a word in a column of
+    words, one of those that shipped rows use."""
+    shipped = [row[column] for row in parameter.default.values()]
+    if isinstance(shipped[0], str):
+        words = dict.fromkeys(x for row in parameter.default.values() for x in row.values() if isinstance(x, str))
+        word = item.value.text if isinstance(item.value, Number) else str(item.value)
+        if word not in words:
+            hint = nearest(word, words)
+            raise RejectedError(Fault(item.where, f"{column} is one of {', '.join(words)}, not {word!r}{hint}"))
+        return word
+    if item.value is None and None in shipped:
         return None
     try:
         number = exact(text_of(item), parameter.unit)

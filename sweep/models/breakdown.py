@@ -10,33 +10,44 @@ from sweep.models.collective import alone
 from sweep.registry import quantity
 
 
+@quantity(unit="B")
+def sent_bytes(wire_steps: float, chunk_size: float) -> float:
+    """Payload of the messages that follow each other."""
+    return wire_steps * chunk_size
+
+
+@quantity(unit="ns")
+def sent_time(wire_steps: float, chunk_time: float) -> float:
+    """Time of the messages that follow each other on the wire."""
+    return wire_steps * chunk_time
+
+
+@quantity(unit="ns")
+def steps_switching(alpha_count: float, step_switching: float) -> float:
+    """Time in idle switches of the messages that follow each other."""
+    return alpha_count * step_switching
+
+
 @quantity(unit="ns", moot=alone)
-def wire_time(chip_count: float, wire_steps: float, chunk_size: float, link_bandwidth: float) -> float:
+def wire_time(chip_count: float, sent_bytes: float, link_bandwidth: float) -> float:
     """Time of the collective for payload bytes at the full rate of the link."""
-    return 0.0 if chip_count <= 1 else wire_steps * chunk_size / link_bandwidth
+    return 0.0 if chip_count <= 1 else sent_bytes / link_bandwidth
 
 
 @quantity(unit="ns", moot=alone)
 def header_time(
-    chip_count: float, wire_steps: float, chunk_time: float, path_rate: float, wire_rate: float, wire_time: float
+    chip_count: float, sent_time: float, path_rate: float, wire_rate: float, wire_time: float, gaps_saved: float
 ) -> float:
     """Time of the collective for everything else on the wire: headers, padding, gaps, coding."""
-    return 0.0 if chip_count <= 1 else max(wire_steps * chunk_time * (path_rate / wire_rate) - wire_time, 0.0)
+    return 0.0 if chip_count <= 1 else max(sent_time * (path_rate / wire_rate) - wire_time - gaps_saved, 0.0)
 
 
 @quantity(unit="ns", moot=alone)
 def switch_time(
-    chip_count: float,
-    alpha_count: float,
-    step_switching: float,
-    wire_steps: float,
-    chunk_time: float,
-    path_rate: float,
-    wire_rate: float,
+    chip_count: float, steps_switching: float, sent_time: float, path_rate: float, wire_rate: float
 ) -> float:
     """Time of the collective in switches, without queueing; with what ports slower than the link add to the wire."""
-    slower_port = wire_steps * chunk_time * (1 - path_rate / wire_rate)
-    return 0.0 if chip_count <= 1 else alpha_count * step_switching + slower_port
+    return 0.0 if chip_count <= 1 else steps_switching + sent_time * (1 - path_rate / wire_rate)
 
 
 @quantity(unit="ns", moot=alone)

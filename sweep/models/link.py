@@ -321,6 +321,41 @@ def credit_stall_rounds(message_size: float, credit_bytes: float, span_latency: 
     return stall_in_rounds(message_size, credit_bytes, 2 * span_latency)
 
 
+# What a long message reaches.
+
+
+def frame_needs_too_many_credits(frame_credits: float, credit_limit: float) -> bool:
+    """A full frame needs more credits than exist."""
+    return frame_credits > credit_limit
+
+
+@quantity("link_rate", unit="GB/s", fails={"infeasible": frame_needs_too_many_credits})
+def link_rate_of_window(
+    frame_pitch: float,
+    frame_time: float,
+    drain_time: float,
+    window_frames: float,
+    credit_loop: float,
+) -> float:
+    """Bytes of line time per ns of a long message: of the wire, the drain and the credits, the slowest."""
+    return frame_pitch * min(1 / max(frame_time, drain_time), window_frames / credit_loop)
+
+
+@quantity("link_rate", when={"flow_control": "pfc", "credit_model": "window"})
+def link_rate_without_credits(frame_pitch: float, frame_time: float, drain_time: float) -> float:
+    """Bytes of line time per ns of a long message: the slower of the wire and the drain."""
+    return frame_pitch / max(frame_time, drain_time)
+
+
+@quantity("link_rate", when={"credit_model": "rounds"})
+def link_rate_in_rounds(
+    frame_pitch: float, max_payload: float, frame_time: float, credit_bytes: float, span_latency: float
+) -> float:
+    """Bytes of line time per ns of a long message: after each window of credits it waits for a round trip."""
+    frames_per_round = credit_bytes / max_payload
+    return frame_pitch / (frame_time + 2 * span_latency / frames_per_round)
+
+
 @quantity(unit="ns")
 def link_latency(base_latency: float, serialization: float, credit_stall: float) -> float:
     """The link's share of a transfer: pipelines, serialization and waiting for credits."""

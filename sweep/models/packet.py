@@ -21,13 +21,18 @@ from sweep.registry import parameter, prepared, quantity
 
 packet_formats = parameter(
     default={
-        "standard": {"header": 50, "vlan_tag": 4, "icrc": 4, "fcs": 4},
-        "afh_gen1": {"header": 22, "vlan_tag": 4, "icrc": 4, "fcs": 4},
-        "afh_gen2_16b": {"header": 22, "vlan_tag": 4, "icrc": 4, "fcs": 4},
-        "afh_lite": {"header": 12, "vlan_tag": None, "icrc": 0, "fcs": 4},
+        "standard": {"header": 50, "vlan_tag": 4, "icrc": 4, "fcs": 4}
+        | {"ecn": "always", "pfc_class": "with_vlan", "qos": "always", "retry": "always"},
+        "afh_gen1": {"header": 22, "vlan_tag": 4, "icrc": 4, "fcs": 4}
+        | {"ecn": "never", "pfc_class": "with_vlan", "qos": "always", "retry": "always"},
+        "afh_gen2_16b": {"header": 22, "vlan_tag": 4, "icrc": 4, "fcs": 4}
+        | {"ecn": "never", "pfc_class": "with_vlan", "qos": "always", "retry": "always"},
+        "afh_lite": {"header": 12, "vlan_tag": None, "icrc": 0, "fcs": 4}
+        | {"ecn": "never", "pfc_class": "never", "qos": "never", "retry": "never"},
     },
     unit="B",
-    doc="Header table: bytes that each packet format adds to a frame; a tag that is not possible is null",
+    doc="Header table: bytes that each packet format adds to a frame (a tag that is not possible is null), and what it "
+    "can do: never, with_vlan or always",
     source="design note, table of packet formats: MAC 12 + type 2 + IP 20 + UDP 8 + RH 8; AFH 12 (+ type 2 + RH 8)",
 )
 packet_format = parameter(
@@ -163,6 +168,11 @@ def frame_efficiency(max_payload: float, frame_size: float) -> float:
 def frame_count(size: float, max_payload: float) -> float:
     """Frames that carry `size` bytes; exact up to 1 PiB, where size/max_payload still has its fraction."""
     return math.ceil(size / max_payload)
+
+
+def first_frame_size(size: float, max_payload: float, frame_overhead: float, frame_minimum: float) -> float:
+    """Size of a message's first frame with padding, 0 without a message (B)."""
+    return max(min(size, max_payload) + frame_overhead, frame_minimum) if size > 0 else 0.0
 
 
 def last_frame_size(

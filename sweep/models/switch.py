@@ -1,13 +1,17 @@
 """One hop through an L2 switch: fixed pipeline, forwarding, queueing at the egress port.
 
-Cut-through sends a frame on once its first 64 bytes are in; store-and-forward once all of it is. The egress port is
-an M/D/1 queue: Poisson arrivals of full frames at utilization rho, one frame f served in f/b.
+Cut-through sends a frame on once its first 64 bytes are in; store-and-forward once all of it is. What waits at the
+egress port, and how long: see `queueing`. A switch that moves frames in cells of `switch_cell` bytes pads the last
+one; its ports then carry frames at that much less than their rate.
 
-Times in ns, rates in B/ns. Source: design note, section "L2 Switch"; M/D/1: Kleinrock, Queueing Systems I, 5.7.
+Times in ns, rates in B/ns. Source: design note, section "L2 Switch".
 """
 
 from __future__ import annotations
 
+import math
+
+from sweep.models.link import CODED_SHARE
 from sweep.registry import parameter, quantity
 
 CUT_THROUGH_BYTES = 64.0
@@ -31,7 +35,7 @@ port_bandwidth = parameter(
     unit="GB/s",
     default=_port_as_fast_as_link,
     above=0.0,
-    doc="Rate of a switch port, one way",
+    doc="Rate of a switch port, one way; see bandwidth_reference",
     source="design note, port_bandwidth_gbps",
 )
 forwarding = parameter(
@@ -40,59 +44,52 @@ forwarding = parameter(
     doc="When a switch sends a frame on",
     source="design note, forwarding_mode",
 )
-egress_utilization = parameter(
-    unit="1",
-    default=0.0,
-    minimum=0.0,
-    doc="Utilization rho of the egress port by other traffic; at 1 and above its queue grows without end",
-    source="design note, egress_utilization",
+switch_cell = parameter(
+    unit="B",
+    integer=True,
+    minimum=1,
+    doc="Cells in which a switch moves frames, the last one padded; unset: it moves them as they are",
+    source="shared-memory switches, often 256 B",
 )
-queueing_model = parameter(
-    choices=("md1_note", "md1"),
-    default="md1",
-    doc="Mean wait at the egress port: M/D/1, or the design note's cut of it (0 up to 0.01, rho held at 0.99)",
-    source="design note, calc_switch_latency",
-)
+
+
+@quantity("port_mac_rate", unit="GB/s")
+def port_rate_as_given(port_bandwidth: float) -> float:
+    """Rate at which bytes of frames pass a port."""
+    return port_bandwidth
+
+
+@quantity("port_mac_rate", when={"bandwidth_reference": "line"})
+def port_rate_of_line(port_bandwidth: float) -> float:
+    """Rate at which bytes of frames pass a port, from the coded line rate."""
+    return port_bandwidth * CODED_SHARE
+
+
+@quantity(unit="1")
+def cell_factor(frame_size: float, switch_cell: float) -> float:
+    """Bytes of the cells that a full frame takes, over its size."""
+    return math.ceil(frame_size / switch_cell) * switch_cell / frame_size
+
+
+@quantity("cell_factor", when={"switch_cell": None})
+def cell_factor_without_cells() -> float:
+    """Bytes of the cells that a full frame takes, over its size: 1, there are no cells."""
+    return 1.0
 
 
 @quantity("forwarding_delay", unit="ns")
-def cut_through_delay(frame_size: float, port_bandwidth: float) -> float:
+def cut_through_delay(frame_size: float, port_mac_rate: float) -> float:
     """Time to receive as much of a full frame as forwarding needs: its first 64 bytes."""
-    return min(CUT_THROUGH_BYTES, frame_size) / port_bandwidth
+    return min(CUT_THROUGH_BYTES, frame_size) / port_mac_rate
 
 
 @quantity("forwarding_delay", when={"forwarding": "store_and_forward"})
-def store_and_forward_delay(frame_size: float, port_bandwidth: float) -> float:
+def store_and_forward_delay(frame_size: float, port_mac_rate: float) -> float:
     """Time to receive as much of a full frame as forwarding needs: all of it."""
-    return frame_size / port_bandwidth
-
-
-def overloaded(egress_utilization: float) -> bool:
-    """The port gets at least as much as it can send; its queue has no mean."""
-    return egress_utilization >= 1
-
-
-@quantity("queueing", unit="ns", when={"queueing_model": "md1"}, fails={"unstable": overloaded})
-def queueing_md1(frame_size: float, port_bandwidth: float, egress_utilization: float) -> float:
-    """Mean wait of a frame at one egress port."""
-    service = frame_size / port_bandwidth
-    return service * egress_utilization / (2 * (1 - egress_utilization))
-
-
-@quantity("queueing", when={"queueing_model": "md1_note"})
-def queueing_md1_note(frame_size: float, port_bandwidth: float, egress_utilization: float) -> float:
-    """Mean wait of a frame at one egress port, none at rho <= 0.01 and as at 0.99 above that."""
-    service = frame_size / port_bandwidth
-    rho = min(egress_utilization, 0.99)
-    return service * rho / (2 * (1 - rho)) if rho > 0.01 else 0.0
+    return frame_size / port_mac_rate
 
 
 @quantity(unit="ns")
 def switch_latency(switch_fixed: float, forwarding_delay: float, queueing: float) -> float:
     """Time that a full frame spends in one switch."""
     return switch_fixed + forwarding_delay + queueing
-
-
-def first_frame_size(size: float, max_payload: float, frame_overhead: float, min_frame: float) -> float:
-    """Size of a message's first frame with padding, 0 without a message (B)."""
-    return max(min(size, max_payload) + frame_overhead, min_frame) if size > 0 else 0.0

@@ -1,18 +1,25 @@
 """One message from chip to chip, over a link and h = `switch_hops` switches.
 
-    T = L + flight + switching + h queueing + wire/b + stall
+    T = L + flight + switching + h queueing + wire/b + stall - saved
 
-`flight` is the cable, counted per segment (h + 1) or per hop (h). `switching` is what the message's first frame takes
-through the switches; later frames follow it back to back, paced by the slowest link b = `path_rate`. Into a port
-faster than the link a real switch waits a little longer and sends a little faster; T then errs high, by less than
-the time of one frame.
+`flight` is the cable, counted per segment (h + 1) or per hop (h). `switching` is what the switches add to the
+message's time on the slowest link b = `path_rate`, which paces it:
 
-Times in ns. Source: design note, section "InterconnectTopology"; serialization is paid once, the switches pipeline it.
+- ports as fast as the link or slower: each switch waits for the first frame, and later ones follow back to back;
+- ports faster than the link: a switch must not start a frame so early that it runs out of its bytes, and catches up
+  with the link at the end of each frame. So the last frame decides, or the full one before it where that is in its way;
+  the gap after the last frame passes at the rate of the port, which is `saved`.
+
+Exact for frames that are sent back to back. Times in ns. Source: design note, section "InterconnectTopology";
+serialization is paid once, the switches pipeline it.
 """
 
 from __future__ import annotations
 
-from sweep.models.switch import CUT_THROUGH_BYTES, first_frame_size
+import math
+
+from sweep.models.packet import first_frame_size, last_frame_size
+from sweep.models.switch import CUT_THROUGH_BYTES
 from sweep.registry import parameter, quantity
 
 switch_hops = parameter(
@@ -60,10 +67,16 @@ credit_span = parameter(
 )
 
 
+@quantity(unit="GB/s")
+def port_rate(port_mac_rate: float, fec_overhead: float, cell_factor: float) -> float:
+    """Rate at which a port carries a long message: whole cells, and FEC as on the link."""
+    return port_mac_rate * (1 - fec_overhead) / cell_factor
+
+
 @quantity("path_rate", unit="GB/s", when={"hop_delay": "full"})
-def slowest_rate(wire_rate: float, port_bandwidth: float, switch_hops: float) -> float:
+def slowest_rate(wire_rate: float, port_rate: float, switch_hops: float) -> float:
     """Rate at which the path takes bytes: the slower of link and switch ports."""
-    return min(wire_rate, port_bandwidth) if switch_hops > 0 else wire_rate
+    return min(wire_rate, port_rate) if switch_hops > 0 else wire_rate
 
 
 @quantity("path_rate", when={"hop_delay": ("fixed", "note")})
@@ -90,41 +103,113 @@ def no_flight() -> float:
     return 0.0
 
 
-@quantity("awaited_bytes", unit="B", when={"forwarding": "cut_through"})
-def awaited_cut_through(message_size: float, max_payload: float, frame_overhead: float, frame_minimum: float) -> float:
-    """Bytes of the message's first frame that a switch waits for before it sends the frame on."""
-    return min(CUT_THROUGH_BYTES, first_frame_size(message_size, max_payload, frame_overhead, frame_minimum))
+# Idle switches.
+
+
+@quantity("awaited_bytes", unit="B", when={"forwarding": "cut_through"}, internal=True)
+def awaited_cut_through() -> float:
+    """Bytes of a frame that a switch waits for before it sends the frame on."""
+    return CUT_THROUGH_BYTES
 
 
 @quantity("awaited_bytes", when={"forwarding": "store_and_forward"})
-def awaited_store_and_forward(
-    message_size: float, max_payload: float, frame_overhead: float, frame_minimum: float
+def awaited_store_and_forward() -> float:
+    """Bytes of a frame that a switch waits for before it sends the frame on: all of them, however many."""
+    return math.inf
+
+
+@quantity("port_lead", unit="ns/B", when={"hop_delay": "full"})
+def port_lead_of_path(wire_rate: float, port_rate: float, switch_hops: float) -> float:
+    """Time per byte by which ports are faster than the link; 0 if they are not."""
+    return max(1 / wire_rate - 1 / port_rate, 0.0) if switch_hops > 0 else 0.0
+
+
+@quantity("port_lead", when={"hop_delay": ("fixed", "note")})
+def port_lead_ignored() -> float:
+    """Time per byte by which ports are faster than the link: not looked at."""
+    return 0.0
+
+
+def switching_of_frame(
+    size: float, awaited_bytes: float, wire_rate: float, port_rate: float, port_lead: float, switch_hops: float
 ) -> float:
-    """Bytes of the message's first frame that a switch waits for before it sends the frame on."""
+    """Time that idle switches add to a lone frame's at the slower of both rates, without `switch_fixed` (ns)."""
+    awaited = min(size, awaited_bytes)
+    first = max(awaited / wire_rate - size * port_lead, 0.0)
+    return first + (switch_hops - 1) * (awaited / port_rate)
+
+
+def switching_of_message(
+    first_frame: float,
+    last_frame: float,
+    frame_gap: float,
+    awaited_bytes: float,
+    wire_rate: float,
+    port_rate: float,
+    port_lead: float,
+    switch_hops: float,
+    switch_fixed: float,
+) -> float:
+    """Time that idle switches add to what a message takes at the slower of both rates (ns).
+
+    The last frame leaves the path as if it were alone, or right after a full frame before it.
+    """
+    alone = switching_of_frame(last_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
+    behind = switching_of_frame(first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
+    behind -= (frame_gap + last_frame) * port_lead
+    return switch_hops * switch_fixed + max(alone, behind) if switch_hops > 0 else 0.0
+
+
+@quantity(unit="B")
+def first_frame(message_size: float, max_payload: float, frame_overhead: float, frame_minimum: float) -> float:
+    """Size of the message's first frame with padding; 0 without a message."""
     return first_frame_size(message_size, max_payload, frame_overhead, frame_minimum)
 
 
-@quantity(unit="ns")
-def first_hop_wait(awaited_bytes: float, wire_rate: float) -> float:
-    """Wait of the first switch, which receives at the rate of the link."""
-    return awaited_bytes / wire_rate
-
-
-@quantity(unit="ns")
-def later_hop_wait(awaited_bytes: float, port_bandwidth: float) -> float:
-    """Wait of each further switch, which receives at the rate of a port."""
-    return awaited_bytes / port_bandwidth
-
-
-def switching_of_path(switch_hops: float, switch_fixed: float, first_wait: float, later_wait: float) -> float:
-    """Time in `switch_hops` idle switches (ns)."""
-    return switch_hops * switch_fixed + first_wait + (switch_hops - 1) * later_wait if switch_hops > 0 else 0.0
+@quantity(unit="B")
+def last_frame(
+    message_size: float, frames: float, max_payload: float, frame_overhead: float, frame_minimum: float
+) -> float:
+    """Size of the message's last frame with padding; 0 without a message."""
+    return last_frame_size(message_size, frames, max_payload, frame_overhead, frame_minimum) if frames > 0 else 0.0
 
 
 @quantity("path_switching", unit="ns", when={"hop_delay": "full"})
-def path_switching_full(switch_hops: float, switch_fixed: float, first_hop_wait: float, later_hop_wait: float) -> float:
-    """Time of the message's first frame in the idle switches of the path."""
-    return switching_of_path(switch_hops, switch_fixed, first_hop_wait, later_hop_wait)
+def path_switching_full(
+    first_frame: float,
+    last_frame: float,
+    frame_gap: float,
+    awaited_bytes: float,
+    wire_rate: float,
+    port_rate: float,
+    port_lead: float,
+    switch_hops: float,
+    switch_fixed: float,
+) -> float:
+    """Time that the idle switches of the path add to the message."""
+    return switching_of_message(
+        first_frame,
+        last_frame,
+        frame_gap,
+        awaited_bytes,
+        wire_rate,
+        port_rate,
+        port_lead,
+        switch_hops,
+        switch_fixed,
+    )
+
+
+@quantity("gap_saved", unit="ns", when={"framing": ("exact", "note")})
+def gap_saved_of_counted(frames: float, frame_gap: float, port_lead: float) -> float:
+    """Time by which the gap after the message passes a port that is faster than the link sooner."""
+    return frame_gap * port_lead if frames > 0 else 0.0
+
+
+@quantity("gap_saved", when={"framing": ("none", "full_frames")})
+def no_gap_saved() -> float:
+    """Time by which the gap after the message passes a port that is faster than the link sooner: not counted."""
+    return 0.0
 
 
 @quantity("path_switching", when={"hop_delay": "note"})
@@ -181,6 +266,8 @@ def span_of_link(base_latency: float) -> float:
 
 
 @quantity(unit="ns")
-def transfer_latency(link_latency: float, flight_time: float, path_switching: float, path_queueing: float) -> float:
-    """Time from the start of a message until its last byte has arrived."""
-    return link_latency + flight_time + path_switching + path_queueing
+def transfer_latency(
+    link_latency: float, flight_time: float, path_switching: float, path_queueing: float, gap_saved: float
+) -> float:
+    """Time from the start of a message until its last byte and gap have arrived."""
+    return link_latency + flight_time + path_switching + path_queueing - gap_saved

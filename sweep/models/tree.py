@@ -1,14 +1,19 @@
-"""All-reduce over trees of n chips: reduce to a root, then broadcast from it.
+"""All-reduce and broadcast over trees of n chips; an all-reduce is a reduction to a root and a broadcast from it.
 
-| schedule | time | who sends what |
+| schedule | all_reduce | who sends what |
 |---|---|---|
 | note | 2 ceil(log2 n) alpha + 2 D beta | the design note's formula: latency of all levels, bytes of one |
-| binomial | 2 ceil(log2 n) (alpha + tm(D)) | one port and one blocking send of the whole message at a time |
-| single_binary | 2 floor(log2 n) alpha + 3 tm(D) | a pipelined binary tree, one port: an inner chip passes on to two |
-| double_binary | 2 floor(log2 n) alpha + 2 tm(D) | two binary trees with half of the bytes each |
+| binomial | 2 ceil(log2 n) (alpha + tm(D)) | one port, one blocking send of all bytes at a time |
+| binomial_own_links | 2 floor(log2 n) (alpha + tm(D)) | the same with a link to each neighbour, which send at once |
+| pipelined | 2 d alpha + (2d + m - 1) tm(D/m) | m = `tree_pieces`, binary tree of depth d, a link to each neighbour |
+| single_binary | 2 d alpha + 3 tm(D) | a pipelined binary tree, one port: an inner chip passes on to two |
+| double_binary | 2 d alpha + 2 tm(D) | two binary trees with half of the bytes each, one port |
 
-The last two are estimates, up to 29 % low: they leave out that the pipeline fills. With fewer than four chips no chip
-of a binary tree has two children below a parent, and single_binary pays 2 tm(D). Times in ns.
+d = floor(log2 n), the depth of a complete binary tree. A broadcast takes half of the alphas, and for tm(D) a factor of
+ceil(log2 n), floor(log2 n), (d + m - 1)/m, 2 and 1; the design note has none. The last two schedules are estimates, up
+to 29 % low: they leave out that the pipeline fills. With fewer than four chips no chip of a binary tree has two
+children below a parent, and single_binary pays one tm(D) less (for a broadcast with fewer than three). A message of
+fewer bytes than pieces has a piece per byte. Times in ns.
 
 Source: design note, calc_cdma_collective_latency; Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth
 broadcast, reduction and scan, Parallel Computing 35, 2009.
@@ -18,17 +23,34 @@ from __future__ import annotations
 
 import math
 
-from sweep.registry import parameter, quantity
+from sweep.registry import Choices, parameter, quantity
 
 tree_schedule = parameter(
-    choices=("note", "binomial", "single_binary", "double_binary"),
+    choices=(
+        "note",
+        "binomial",
+        "binomial_own_links",
+        "pipelined",
+        "single_binary",
+        "double_binary",
+    ),
     default="double_binary",
-    doc="Tree of an all_reduce by algorithm tree",
-    source="note: design note, calc_cdma_collective_latency",
+    doc="Tree of an all_reduce or broadcast by algorithm tree",
+    source="note: design note, calc_cdma_collective_latency; others: Sanders, Speck and Traeff 2009",
+)
+tree_pieces = parameter(
+    unit="1",
+    default=16,
+    integer=True,
+    minimum=1,
+    doc="Pieces in which a message moves through a pipelined tree",
+    source="",
 )
 
-TREE = {"collective": "all_reduce", "algorithm": "tree"}
-BINARY = ("single_binary", "double_binary")
+REDUCE: Choices = {"collective": "all_reduce", "algorithm": "tree"}
+BROADCAST: Choices = {"collective": "broadcast", "algorithm": "tree"}
+TREE: Choices = {"collective": ("all_reduce", "broadcast"), "algorithm": "tree"}
+BINARY = ("pipelined", "single_binary", "double_binary")
 
 
 def floor_log2(count: float) -> float:
@@ -42,16 +64,33 @@ def ceil_log2(count: float) -> float:
     return exponent - 1.0 if fraction == 0.5 else exponent * 1.0
 
 
-@quantity("steps", when=TREE | {"tree_schedule": ("note", "binomial")})
+def is_power_of_two(count: float) -> bool:
+    """Whether log2 of a count is whole."""
+    return math.frexp(count)[0] == 0.5
+
+
+@quantity("steps", when=REDUCE | {"tree_schedule": ("note", "binomial")})
 def steps_up_and_down(chip_count: float) -> float:
     """Messages one after the other: up and down the levels of a binomial tree."""
     return 2 * ceil_log2(chip_count)
 
 
-@quantity("steps", when=TREE | {"tree_schedule": BINARY})
-def steps_of_binary_tree(chip_count: float) -> float:
-    """Messages one after the other: up and down the levels of a binary tree."""
+@quantity("steps", when=REDUCE | {"tree_schedule": ("binomial_own_links", *BINARY)})
+def steps_of_deep_tree(chip_count: float) -> float:
+    """Messages one after the other: up and down the depth of the tree."""
     return 2 * floor_log2(chip_count)
+
+
+@quantity("steps", when=BROADCAST | {"tree_schedule": "binomial"})
+def steps_down(chip_count: float) -> float:
+    """Messages one after the other: down the levels of a binomial tree."""
+    return ceil_log2(chip_count)
+
+
+@quantity("steps", when=BROADCAST | {"tree_schedule": ("binomial_own_links", *BINARY)})
+def steps_down_deep_tree(chip_count: float) -> float:
+    """Messages one after the other: down the depth of the tree."""
+    return floor_log2(chip_count)
 
 
 @quantity("chunk_size", when=TREE | {"chunking": ("fractional", "whole_bytes")})
@@ -60,14 +99,57 @@ def whole_message(message_size: float) -> float:
     return message_size
 
 
-@quantity("wire_steps", when=TREE | {"tree_schedule": ("note", "double_binary")})
+@quantity(unit="1")
+def pieces(message_size: float, tree_pieces: float) -> float:
+    """Pieces in which the message moves through a pipelined tree: none is empty."""
+    return max(min(tree_pieces, math.ceil(message_size)), 1.0)
+
+
+@quantity("chunk_size", when=TREE | {"tree_schedule": "pipelined", "chunking": "whole_bytes"})
+def piece_of_whole_bytes(message_size: float, pieces: float) -> float:
+    """Bytes that a chip sends in one step: a piece."""
+    return math.ceil(message_size / pieces)
+
+
+@quantity("chunk_size", when=TREE | {"tree_schedule": "pipelined", "chunking": "fractional"})
+def piece_of_any_size(message_size: float, pieces: float) -> float:
+    """Bytes that a chip sends in one step: a piece, whole or not."""
+    return message_size / pieces
+
+
+@quantity("wire_steps", when=TREE | {"tree_schedule": ("binomial", "binomial_own_links")})
+def wire_in_every_step(steps: float) -> float:
+    """How often the time of the message on the wire is paid: in every step."""
+    return steps
+
+
+@quantity("wire_steps", when=TREE | {"tree_schedule": "pipelined"})
+def wire_of_pipeline(steps: float, pieces: float) -> float:
+    """How often the time of a piece on the wire is paid: by the first in every step, by each of the others once."""
+    return steps + pieces - 1 if steps > 0 else 0.0
+
+
+@quantity("wire_steps", when=REDUCE | {"tree_schedule": ("note", "double_binary")})
 def wire_up_and_down(chip_count: float) -> float:
     """How often the time of the message on the wire is paid: up and down."""
     return 0.0 if chip_count <= 1 else 2.0
 
 
-@quantity("wire_steps", when=TREE | {"tree_schedule": "single_binary"})
+@quantity("wire_steps", when=REDUCE | {"tree_schedule": "single_binary"})
 def wire_of_single_tree(chip_count: float) -> float:
     """How often the time of the message on the wire is paid: up, and down to two."""
     busiest = 3.0 if chip_count >= 4 else 2.0
+    return 0.0 if chip_count <= 1 else busiest
+
+
+@quantity("wire_steps", when=BROADCAST | {"tree_schedule": "double_binary"})
+def wire_down(chip_count: float) -> float:
+    """How often the time of the message on the wire is paid: once, half of it down each tree."""
+    return 0.0 if chip_count <= 1 else 1.0
+
+
+@quantity("wire_steps", when=BROADCAST | {"tree_schedule": "single_binary"})
+def wire_down_single_tree(chip_count: float) -> float:
+    """How often the time of the message on the wire is paid: down to two."""
+    busiest = 2.0 if chip_count >= 3 else 1.0
     return 0.0 if chip_count <= 1 else busiest

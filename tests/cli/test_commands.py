@@ -106,7 +106,7 @@ def test_points_over_budget_are_counted_and_exit_with_1(grid, cli):
 def test_explain_shows_graph_and_kernel(grid, cli):
     code, output, _ = cli("explain", "small.yaml")
     assert code == 0
-    assert "collective_latency [ns] <- collective_latency(chip_count, alpha_count" in output
+    assert "collective_latency [ns] <- latency_of_even_steps(chip_count, alpha_count" in output
     assert "for i_message_size in range(start_message_size, stop_message_size):" in output
     assert "cdma_issue" not in output
 
@@ -119,11 +119,8 @@ def test_show_summarises_a_result(result, cli):
 
 
 def test_a_summary_is_wrapped_to_a_hundred_columns_whatever_its_title_and_labels(grid, cli):
-    formats = (
-        "{"
-        + ", ".join(f"a_rather_long_name_of_a_format_{i}: {{header: 6, vlan_tag: 4, icrc: 0, fcs: 4}}" for i in "1234")
-        + "}"
-    )
+    columns = "header: 6, vlan_tag: 4, icrc: 0, fcs: 4, ecn: never, pfc_class: never, qos: never, retry: never"
+    formats = "{" + ", ".join(f"a_rather_long_name_of_a_format_{i}: {{{columns}}}" for i in "1234") + "}"
     labels = ", ".join(f"a_rather_long_name_of_a_format_{i}" for i in "1234")
     grid.write_text(
         f"title: {'A title of many words ' * 20}\noutputs: [frame_overhead]\n"

@@ -5,6 +5,7 @@ import pytest
 
 import sweep
 from sweep.errors import InputError
+from sweep.store.netcdf import with_labels
 
 
 def load(tmp_path, text):
@@ -77,11 +78,14 @@ def test_presets_apply_in_order_and_the_grid_has_the_last_word(tmp_path):
 
 def test_a_preset_can_add_a_packet_format(tmp_path):
     (tmp_path / "mine.yaml").write_text(
-        "parameters:\n  packet_formats:\n    tiny: {header: 6, vlan_tag: null, icrc: 0, fcs: 4}\n"
+        "parameters:\n  packet_formats:\n    tiny: {header: 6, vlan_tag: null, icrc: 0, fcs: 4, "
+        "ecn: never, pfc_class: never, qos: always, retry: with_vlan}\n"
     )
-    text = "outputs: [frame_overhead]\npresets: [./mine.yaml]\naxes: {packet_format: [standard, tiny]}\n"
+    text = "outputs: [frame_overhead, qos, retry]\npresets: [./mine.yaml]\naxes: {packet_format: [standard, tiny]}\n"
     result = sweep.run(load(tmp_path, text))
     assert result.frame_overhead.values.tolist() == [58.0, 10.0]
+    assert with_labels(result.qos).values.tolist() == ["yes", "yes"]
+    assert with_labels(result.retry).values.tolist() == ["yes", "no"]
 
 
 def test_zipped_parameters_share_a_labelled_dimension(tmp_path):

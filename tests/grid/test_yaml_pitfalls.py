@@ -188,13 +188,17 @@ def test_a_tag_is_a_fault_on_a_key_too(tmp_path):
 def test_every_bad_value_of_a_table_and_of_the_ends_of_an_axis_is_named(tmp_path):
     (tmp_path / "grid.yaml").write_text(
         "outputs: [frame_overhead]\n"
-        "fixed: {packet_formats: {a: {header: -1, vlan_tag: null, icrc: 0.5, fcs: x}, b: {header: 1}}}\n"
+        "fixed: {packet_formats: {a: {header: -1, vlan_tag: null, icrc: 0.5, fcs: x,\n"
+        "  ecn: allways, pfc_class: 1, qos: null, retry: always}, b: {header: 1}}}\n"
         "axes: {message_size: {linspace: [-1, x, 3]}}\n"
     )
     with pytest.raises(InputError) as caught:
         sweep.load_grid(tmp_path / "grid.yaml")
     places = [fault.where.rpartition("grid.yaml:")[2] for fault in caught.value.faults]
-    assert places == ["2:38", "2:64", "2:74", "2:81", "3:34", "3:38"]
+    assert places == ["2:38", "2:64", "2:74", "3:8", "3:28", "3:36", "3:61", "4:34", "4:38"]
+    assert (
+        caught.value.faults[3].what == "ecn is one of always, with_vlan, never, not 'allways'; did you mean 'always'?"
+    )
 
 
 @pytest.mark.parametrize(

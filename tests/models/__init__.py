@@ -123,3 +123,34 @@ def starts(
         drained = max(drained, wire_free + latency) + drain
         returned.append(drained + back)
     return started
+
+
+def ready_times(frames: Sequence[Frame], rates: Sequence[Number], forwarding: str) -> list[Fraction]:
+    """When each frame of a message may start on the last of some links in a row; the switches between take no time.
+
+    A switch may send a frame on once it has its first 64 bytes, or all of it, and not so early that it would run out of
+    bytes. Frames are sent back to back on the first link, and leave each switch in order.
+    """
+    free = [Fraction(0)] * len(rates)
+    ready = []
+    for frame in frames:
+        start = free[0]
+        for link, rate in enumerate(rates):
+            if link > 0:
+                rate_in = Fraction(rates[link - 1])
+                awaited = min(64, frame.size) if forwarding == "cut_through" else frame.size
+                start += max(awaited / rate_in, frame.size / rate_in - Fraction(frame.size) / rate)
+            if link == len(rates) - 1:
+                ready.append(start)
+            start = max(start, free[link])
+            free[link] = start + Fraction(frame.pitch) / rate
+    return ready
+
+
+def delivered(frames: Sequence[Frame], rates: Sequence[Number], forwarding: str, senders: int = 1) -> Fraction:
+    """When the last link is done with a message, or with one each of several senders that share only that link."""
+    free = Fraction(0)
+    for ready, frame in zip(ready_times(frames, rates, forwarding), frames, strict=True):
+        for _ in range(senders):
+            free = max(free, ready) + Fraction(frame.pitch) / rates[-1]
+    return free

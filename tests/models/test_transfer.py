@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from fractions import Fraction
 
 import pytest
 
 import sweep
-from tests.models import BARE, Frame, close, cut, point, points, preset
+from tests.models import BARE, Frame, close, cut, delivered, point, points, preset
 
+SEED = 20_261_203
 OVERHEAD = {"standard": 58, "afh_gen1": 30, "afh_lite": 16}
 SIZES = (0, 1, 47, 48, 1343, 1344, 1345, 1408, 50_000)
 
@@ -173,3 +175,73 @@ def test_credits_that_return_from_the_far_end_of_the_path_hold_a_message_longer(
     given = {"packet_format": "afh_lite", "max_payload": 1008, "link_bandwidth": 64, "credit_limit": 4, **BARE}
     got = sweep.quantities.transfer_latency(message_size=10 * 1008, switch_hops=1, credit_span=span, **given)
     assert got == 9 * (16 + 2 * one_way) + 16 + 150 + 10 + 501
+
+
+# Links and ports of different rates.
+
+
+@pytest.mark.parametrize("forwarding", ["cut_through", "store_and_forward"])
+def test_a_message_over_links_and_ports_of_any_rates_is_its_frames_one_by_one(forwarding):
+    draw = random.Random(SEED)
+    for _ in range(3000):
+        payload = draw.choice((64, 1000, 1344))
+        overhead, packet_format = draw.choice(((58, "standard"), (16, "afh_lite")))
+        minimum, gap = draw.choice(((0, 0), (64, 20), (1500, 20)))
+        size = draw.choice((0, 1, 48, payload, payload + 1, payload * draw.randrange(20) + draw.randint(1, payload)))
+        link, port, hops = draw.choice((16, 25, 50, 100)), draw.choice((16, 25, 26, 50, 100)), draw.randint(1, 4)
+        frames = cut(size, payload, overhead, minimum, gap)
+        rates = [link] + [port] * hops
+        expected = 150 + 5 * (hops + 1) + 500 * hops + delivered(frames, rates, forwarding)
+        given = {
+            "packet_format": packet_format,
+            "max_payload": payload,
+            "min_frame": minimum,
+            "line_gap": gap,
+            "message_size": size,
+            "link_bandwidth": link,
+            "port_bandwidth": port,
+            "switch_hops": hops,
+            "forwarding": forwarding,
+            "flow_control": "pfc",
+        }
+        assert point("transfer_latency", **given).value == pytest.approx(float(expected), rel=1e-12), given
+        ring = {**given, "chip_count": 3, "message_size": 3 * size}
+        assert point("collective_latency", **ring).value == pytest.approx(4 * float(expected), rel=1e-12), given
+
+
+@pytest.mark.parametrize(
+    ("size", "port", "latency"),
+    [
+        (1344, 25, 660 + 2.56 + 56.88),  # the port is as fast: 64 bytes ahead
+        (1344, 100, 660 + 56.08 + 0.2),  # the frame ends at the port when it ends on the link, then the gap
+        (1344, 10, 660 + 2.56 + 142.2),  # the port is slower: it paces
+        (2688, 100, 660 + 56.88 + 56.08 + 0.2),
+        (6, 100, 660 + 2.56 + 0.84),  # 64 bytes: all are awaited
+    ],
+)
+def test_a_frame_from_a_slow_link_into_a_port_by_hand(size, port, latency):
+    given = {"message_size": size, "link_bandwidth": 25, "port_bandwidth": port, "switch_hops": 1}
+    assert sweep.quantities.transfer_latency(**given) == close(latency)
+
+
+def test_a_line_rate_is_one_for_ports_too():
+    given = {"message_size": 1344, "switch_hops": 2, "bandwidth_reference": "line"}
+    equal = 150 + 15 + 1000 + (1422 + 2 * 64) / (50 * 16 / 17)
+    assert sweep.quantities.transfer_latency(**given) == close(equal)
+    assert sweep.quantities.switch_latency(**given) == close(500 + 64 / (50 * 16 / 17))
+
+
+@pytest.mark.parametrize(
+    ("cell", "factor"), [(256, 1536 / 1406), (1406, 1), (1, 1), (64, 1408 / 1406), (2048, 2048 / 1406)]
+)
+def test_a_switch_of_cells_carries_frames_more_slowly(cell, factor):
+    given = {"vlan": "on", "switch_hops": 1, "message_size": 1344, "switch_cell": cell}
+    assert sweep.quantities.cell_factor(**given) == close(factor)
+    assert sweep.quantities.path_rate(**given) == close(50 / factor)
+    assert sweep.quantities.queueing(egress_utilization=0.5, **given) == close(1406 * factor / 50 / 2)
+    assert sweep.quantities.transfer_latency(**given) == close(660 + 64 / 50 + 1426 * factor / 50)
+
+
+def test_the_published_factor_of_cells():
+    assert f"{sweep.quantities.cell_factor(vlan='on', switch_cell=256):.4f}" == "1.0925"
+    assert sweep.quantities.cell_factor(vlan="on") == 1

@@ -1,0 +1,212 @@
+"""Credits that are carried from step to step: one link on which a collective's chunks follow each other.
+
+All chips are in step, so one link tells all. A frame starts when the wire is free, when its step has begun, and when
+its virtual channel has the credits that it needs; they are back after its time on the wire, the latency of the span,
+its turn to be drained, and the return. A step begins `step_wait` after the last frame of the one before: when the
+chunk from the neighbour has arrived, or at once where chunks stream. Frame i of each chunk goes on channel i mod V.
+
+Followed frame by frame, with two short cuts that change nothing:
+
+- Inside a step, once a whole window of frames has started and come back as the window before it, all later ones will:
+  they are skipped.
+- The steps are a max-plus linear system, whose state (what is out, and when it is due) repeats after some steps. From
+  there on whole periods are skipped.
+
+Times in ns. Source: flow control as in `link`; periodicity: Baccelli, Cohen, Olsder and Quadrat, Synchronization and
+Linearity, 1992, theorem 3.109.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sweep.models.collective import AS_PAIRS, DIRECT_ONCE, PAIRWISE, ROUND, STREAMING, alone
+from sweep.models.link import too_few_credits
+from sweep.registry import Choices, Output, kernel, quantity
+
+SAME = 1e-13
+"""Two times are the same if they differ by no more than this share of a step."""
+
+
+def starved_chip(
+    chip_count: float,
+    chunk_frames: float,
+    chunk_last_credits: float,
+    usable_credits: float,
+    frame_credits: float,
+) -> bool:
+    """A frame of the chunk needs more credits than exist."""
+    return chip_count > 1 and too_few_credits(chunk_frames, chunk_last_credits, usable_credits, frame_credits)
+
+
+def followed_frames(steps: float, chunk_frames: float, window_frames: float) -> float:
+    """Frames that are followed, roughly: a few windows in each of some steps."""
+    return min(steps, 50.0) * min(chunk_frames, 3 * window_frames)
+
+
+@quantity("step_wait", unit="ns")
+def wait_for_chunk(alpha: float) -> float:
+    """Time from the end of a chunk on the wire until the next step begins: until the neighbour's chunk is there."""
+    return alpha
+
+
+@quantity("step_wait", when=(STREAMING, DIRECT_ONCE))
+def no_wait() -> float:
+    """Time from the end of a chunk on the wire until the next step begins: none, chunks stream."""
+    return 0.0
+
+
+@kernel(
+    outputs={"carried_stall": Output("ns")},
+    dims={},
+    fails={"infeasible": starved_chip},
+    steps=followed_frames,
+)
+def stall_of_carried_credits(
+    chip_count: float,
+    steps: float,
+    chunk_frames: float,
+    chunk_last_credits: float,
+    chunk_time: float,
+    step_wait: float,
+    usable_credits: float,
+    frame_credits: float,
+    window_frames: float,
+    virtual_channels: float,
+    frame_time: float,
+    step_span_latency: float,
+    drain_time: float,
+    step_credit_return: float,
+) -> float:
+    """Time of the collective spent waiting for credits that are carried from step to step."""
+    if chip_count <= 1 or chunk_frames == 0 or usable_credits == np.inf:
+        return 0.0
+    frames = int(chunk_frames)
+    channels = int(virtual_channels)
+    window = int(window_frames)
+    last_time = chunk_time - (chunk_frames - 1) * frame_time
+    fewest = min(frame_credits, chunk_last_credits) if frames > 1 else chunk_last_credits
+    slots = int(min(usable_credits / max(fewest, 1.0), chunk_frames * steps)) + 1
+    # What is out, oldest first: when it is back since the step began, and how many credits.
+    due = np.empty((channels, slots))
+    taken = np.empty((channels, slots))
+    oldest = np.zeros(channels, np.int64)
+    out = np.zeros(channels, np.int64)
+    free = np.full(channels, usable_credits)
+    drained = 0.0
+    # The state with which later ones are compared, how long ago it was, and the waiting since.
+    saved_due = np.empty((channels, slots))
+    saved_taken = np.empty((channels, slots))
+    saved_out = np.full(channels, -1)
+    saved_drained = 0.0
+    age = 0
+    patience = 1
+    waited_since = 0.0
+    # The last window of frames of a step: when they started and when their credits come back.
+    started = np.empty(window)
+    returned = np.empty(window)
+    waited = 0.0
+    step = 0
+    step_count = int(steps)
+    while step < step_count:
+        clock = 0.0
+        alike = 0
+        shift = 0.0
+        i = 0
+        while i < frames:
+            channel = i % channels
+            is_last = i == frames - 1
+            need = chunk_last_credits if is_last else frame_credits
+            duration = last_time if is_last else frame_time
+            while free[channel] < need:
+                place = oldest[channel] % slots
+                clock = max(clock, due[channel, place])
+                free[channel] += taken[channel, place]
+                oldest[channel] += 1
+                out[channel] -= 1
+            start = clock
+            clock += duration
+            drained = max(drained, clock + step_span_latency) + drain_time
+            place = (oldest[channel] + out[channel]) % slots
+            due[channel, place] = drained + step_credit_return
+            taken[channel, place] = need
+            free[channel] -= need
+            out[channel] += 1
+            if frames > 4 * window:
+                slot = i % window
+                if i >= window:
+                    moved = start - started[slot]
+                    later = due[channel, place] - returned[slot]
+                    tolerance = SAME * due[channel, place]
+                    only_own = out[channel] <= i // channels
+                    if only_own and abs(moved - shift) <= tolerance and abs(later - shift) <= tolerance:
+                        alike += 1
+                    else:
+                        alike = 0
+                        shift = moved
+                started[slot] = start
+                returned[slot] = due[channel, place]
+                if alike >= 2 * window:  # in the first of them, frames of earlier steps may still have mattered
+                    whole = (frames - 2 - i) // window
+                    if whole > 0:
+                        clock += whole * shift
+                        drained += whole * shift
+                        due += whole * shift
+                        i += whole * window
+                    alike = 0
+            i += 1
+        waited += clock - chunk_time
+        waited_since += clock - chunk_time
+        step += 1
+        age += 1
+        # Since the next step began.
+        begun = clock + step_wait
+        drained = max(drained - begun, 0.0)
+        for channel in range(channels):
+            for k in range(out[channel]):
+                due[channel, (oldest[channel] + k) % slots] -= begun
+            while out[channel] > 0 and due[channel, oldest[channel] % slots] <= 0:
+                free[channel] += taken[channel, oldest[channel] % slots]
+                oldest[channel] += 1
+                out[channel] -= 1
+        tolerance = SAME * begun
+        same = abs(drained - saved_drained) <= tolerance
+        for channel in range(channels):
+            same = same and out[channel] == saved_out[channel]
+        if same:
+            for channel in range(channels):
+                for k in range(out[channel]):
+                    place = (oldest[channel] + k) % slots
+                    same = same and abs(due[channel, place] - saved_due[channel, k]) <= tolerance
+                    same = same and taken[channel, place] == saved_taken[channel, k]
+        if same:
+            periods = (step_count - step) // age
+            waited += periods * waited_since
+            step += periods * age
+            patience = step_count  # what is left is less than a period
+        elif age < patience:
+            continue
+        else:
+            patience *= 2
+        for channel in range(channels):
+            for k in range(out[channel]):
+                place = (oldest[channel] + k) % slots
+                saved_due[channel, k] = due[channel, place]
+                saved_taken[channel, k] = taken[channel, place]
+            saved_out[channel] = out[channel]
+        saved_drained = drained
+        age = 0
+        waited_since = 0.0
+    return max(waited, 0.0)
+
+
+ON_ONE_LINK = (ROUND, AS_PAIRS, PAIRWISE, DIRECT_ONCE)
+"""Collectives whose steps follow each other on the same link, all chunks alike."""
+
+CARRIED: Choices = {"credit_scope": "carried", "credit_model": "window"}
+
+
+@quantity("credit_time", when=tuple(CARRIED | choices for choices in ON_ONE_LINK), moot=alone)
+def credit_time_carried(chip_count: float, carried_stall: float) -> float:
+    """Time of the collective spent waiting for credits that are carried from step to step."""
+    return 0.0 if chip_count <= 1 else carried_stall
