@@ -131,7 +131,9 @@ def test_long_steps_that_start_with_credits_of_earlier_ones_still_out():
     draw = random.Random(SEED)
     for _ in range(3000):
         given, expected = random_ring(draw, shapes=((3, 120), (4, 80), (8, 60)), windows=12)
-        assert point("credit_time", credit_scope="carried", **given).value == pytest.approx(expected, rel=1e-12, abs=1e-6)
+        assert point("credit_time", credit_scope="carried", **given).value == pytest.approx(
+            expected, rel=1e-12, abs=1e-6
+        )
 
 
 def test_rates_that_are_no_round_numbers_change_nothing_but_the_rounding():

@@ -122,7 +122,9 @@ def test_rounds_of_credits_hold_back_each_message(choices):
     assert sweep.quantities.credit_time(**given) == rounds * 2 * 150
 
 
-@pytest.mark.parametrize(("credit_limit", "size", "status"), [(5, 2**20, "infeasible"), (5, 16, "ok"), (6, 2**20, "ok")])
+@pytest.mark.parametrize(
+    ("credit_limit", "size", "status"), [(5, 2**20, "infeasible"), (5, 16, "ok"), (6, 2**20, "ok")]
+)
 def test_a_step_whose_frames_need_more_credits_than_exist_never_ends(credit_limit, size, status):
     for choices in (HALVING, FORWARDED):
         got = point("collective_latency", credit_limit=credit_limit, message_size=size, **choices)
