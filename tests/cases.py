@@ -40,10 +40,18 @@ NUMBERS: Mapping[str, tuple[Sequence[float], float, float]] = {
     "fec_overhead": ((0, 0.03, 0.999999), 0, 0.9),
     "egress_utilization": ((0, 0.01, 0.5, 0.99, 1, 1.5, 1e6), 0, 1),
     "switch_hops": ((0, 1, 2, 3, 64), 0, 8),
+    "residual_ber": ((0, 1e-15, 1e-9, 1e-6, 0.5), 0, 1e-3),
+    "small_frame_size": ((1, 64, 84, 1402), 1, 2000),
+    "priority_utilization": ((0, 0.05, 0.5, 1), 0, 1),
+    "burst_frames": ((1, 2, 25), 1, 100),
+    "incast_senders": ((1, 2, 8, 1000), 1, 100),
+    "switch_cell": ((1, 64, 256), 1, 2048),
+    "tree_pieces": ((1, 2, 16), 1, 1000),
 }
 FEW_FRAMES = {
     "message_size": ((0, 1, 1343, 1344, 1345, 4032, 2**50), 0, 20_000),
     "max_payload": ((1343, 1344, 65536), 1000, 9000),
+    "credit_limit": ((1, 5, 6, 11, 12, 13), 1, 64),
 }
 """A message that can be traced without JIT, or one that is beyond the budget of traces."""
 

@@ -121,6 +121,34 @@ STRUCTURES = (
         numbers=("link_bandwidth", "credit_return_latency", "credit_size"),
     ),
     Structure(
+        "carried",
+        ("collective_latency", *PARTS),
+        ("credit_limit", "chip_count", "message_size"),
+        {"collective": ("all_reduce", "all_to_all"), "algorithm": ("ring", "direct"), "credit_scope": "carried"},
+        numbers=("drain_time", "link_bandwidth", "credit_size", "switch_hops", "egress_utilization"),
+    ),
+    Structure(
+        "uneven",
+        ("collective_latency", *PARTS),
+        ("credit_limit", "chip_count", "message_size"),
+        {"collective": ("all_reduce", "all_to_all"), "algorithm": ("halving_doubling", "ring")},
+        numbers=("link_bandwidth", "port_bandwidth", "switch_hops", "credit_size"),
+    ),
+    Structure(
+        "queueing",
+        ("queueing", "queueing_p99", "priority_queueing", "incast_latency"),
+        ("egress_utilization", "small_frame_size", "switch_hops"),
+        {"queueing_model": ("md1", "mg1", "priority", "burst")},
+        numbers=("small_frame_share", "priority_utilization", "burst_frames", "message_size", "switch_cell"),
+    ),
+    Structure(
+        "reliability",
+        ("goodput", "delivered_share", "link_rate", "retry", "buffer_peak"),
+        ("residual_ber", "credit_limit", "congested_queues"),
+        {"packet_format": ("standard", "afh_lite"), "vlan": ("off", "on")},
+        numbers=("link_bandwidth", "drain_time", "buffer_alpha"),
+    ),
+    Structure(
         "frame_trace",
         ("traced_link_latency", "frame_delivery"),
         ("credit_limit", "drain_time", "message_size"),
@@ -142,7 +170,7 @@ ALWAYS = {"message_size": 0, "chip_count": 1}
 def case_of(structure: Structure, chance: Random, most: int) -> Case:
     """A structure with numbers in ascending order; one chip and 0 bytes are always among those of their axes."""
     parameters = extended_registry(structure.files).parameters
-    few_frames = has_trace(structure.outputs)
+    few_frames = has_trace(structure.outputs) or structure.choices.get("credit_scope") == "carried"
 
     def value(name: str) -> float:
         return number(chance, parameters[name], few_frames)

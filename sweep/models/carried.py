@@ -87,21 +87,22 @@ def stall_of_carried_credits(
     last_time = chunk_time - (chunk_frames - 1) * frame_time
     fewest = min(frame_credits, chunk_last_credits) if frames > 1 else chunk_last_credits
     slots = int(min(usable_credits / max(fewest, 1.0), chunk_frames * steps)) + 1
-    # What is out, oldest first: when it is back since the step began, and how many credits.
+    # What is out, oldest first: when it is back, and how many credits.
     due = np.empty((channels, slots))
     taken = np.empty((channels, slots))
     oldest = np.zeros(channels, np.int64)
     out = np.zeros(channels, np.int64)
     free = np.full(channels, usable_credits)
     drained = 0.0
-    # The state with which later ones are compared, how long ago it was, and the waiting since.
+    clock = 0.0
+    # The state with which later ones are compared, times since its step began; the waiting until then, and its age.
     saved_due = np.empty((channels, slots))
     saved_taken = np.empty((channels, slots))
     saved_out = np.full(channels, -1)
     saved_drained = 0.0
     age = 0
     patience = 1
-    waited_since = 0.0
+    saved_waited = 0.0
     # The last window of frames of a step: when they started and when their credits come back.
     started = np.empty(window)
     returned = np.empty(window)
@@ -109,7 +110,6 @@ def stall_of_carried_credits(
     step = 0
     step_count = int(steps)
     while step < step_count:
-        clock = 0.0
         alike = 0
         shift = 0.0
         i = 0
@@ -118,6 +118,7 @@ def stall_of_carried_credits(
             is_last = i == frames - 1
             need = chunk_last_credits if is_last else frame_credits
             duration = last_time if is_last else frame_time
+            idle_since = clock
             while free[channel] < need:
                 place = oldest[channel] % slots
                 clock = max(clock, due[channel, place])
@@ -125,6 +126,7 @@ def stall_of_carried_credits(
                 oldest[channel] += 1
                 out[channel] -= 1
             start = clock
+            waited += start - idle_since
             clock += duration
             drained = max(drained, clock + step_span_latency) + drain_time
             place = (oldest[channel] + out[channel]) % slots
@@ -137,7 +139,7 @@ def stall_of_carried_credits(
                 if i >= window:
                     moved = start - started[slot]
                     later = due[channel, place] - returned[slot]
-                    tolerance = SAME * due[channel, place]
+                    tolerance = SAME * (due[channel, place] + clock)
                     only_own = out[channel] <= i // channels
                     if only_own and abs(moved - shift) <= tolerance and abs(later - shift) <= tolerance:
                         alike += 1
@@ -149,39 +151,39 @@ def stall_of_carried_credits(
                 if alike >= 2 * window:  # in the first of them, frames of earlier steps may still have mattered
                     whole = (frames - 2 - i) // window
                     if whole > 0:
+                        waited += whole * max(shift - window * frame_time, 0.0)
                         clock += whole * shift
                         drained += whole * shift
                         due += whole * shift
                         i += whole * window
                     alike = 0
             i += 1
-        waited += clock - chunk_time
-        waited_since += clock - chunk_time
         step += 1
         age += 1
-        # Since the next step began.
-        begun = clock + step_wait
-        drained = max(drained - begun, 0.0)
+        clock += step_wait
+        drained = max(drained, clock)
         for channel in range(channels):
-            for k in range(out[channel]):
-                due[channel, (oldest[channel] + k) % slots] -= begun
-            while out[channel] > 0 and due[channel, oldest[channel] % slots] <= 0:
+            while out[channel] > 0 and due[channel, oldest[channel] % slots] <= clock:
                 free[channel] += taken[channel, oldest[channel] % slots]
                 oldest[channel] += 1
                 out[channel] -= 1
-        tolerance = SAME * begun
-        same = abs(drained - saved_drained) <= tolerance
+        tolerance = SAME * (clock + drained)
+        same = abs(drained - clock - saved_drained) <= tolerance
         for channel in range(channels):
             same = same and out[channel] == saved_out[channel]
         if same:
             for channel in range(channels):
                 for k in range(out[channel]):
                     place = (oldest[channel] + k) % slots
-                    same = same and abs(due[channel, place] - saved_due[channel, k]) <= tolerance
+                    same = abs(due[channel, place] - clock - saved_due[channel, k]) <= tolerance
                     same = same and taken[channel, place] == saved_taken[channel, k]
+                    if not same:
+                        break
+                if not same:
+                    break
         if same:
             periods = (step_count - step) // age
-            waited += periods * waited_since
+            waited += periods * (waited - saved_waited)
             step += periods * age
             patience = step_count  # what is left is less than a period
         elif age < patience:
@@ -191,13 +193,13 @@ def stall_of_carried_credits(
         for channel in range(channels):
             for k in range(out[channel]):
                 place = (oldest[channel] + k) % slots
-                saved_due[channel, k] = due[channel, place]
+                saved_due[channel, k] = due[channel, place] - clock
                 saved_taken[channel, k] = taken[channel, place]
             saved_out[channel] = out[channel]
-        saved_drained = drained
+        saved_drained = drained - clock
+        saved_waited = waited
         age = 0
-        waited_since = 0.0
-    return max(waited, 0.0)
+    return waited
 
 
 ON_ONE_LINK = (ROUND, AS_PAIRS, PAIRWISE, DIRECT_ONCE)

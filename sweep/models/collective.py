@@ -30,7 +30,7 @@ from __future__ import annotations
 import math
 
 from sweep.models.packet import counted_wire_size, first_frame_size, frame_count, last_frame_size
-from sweep.models.transfer import no_switches, switching_of_message
+from sweep.models.transfer import no_switches, switching_of_frame, switching_of_message
 from sweep.registry import Choices, parameter, quantity
 
 chip_count = parameter(
@@ -225,6 +225,27 @@ def step_switching_full(
 def step_switching_fixed(switch_hops: float, switch_fixed: float) -> float:
     """Fixed latencies of the switches of the path."""
     return switch_hops * switch_fixed
+
+
+@quantity("step_frame_switching", unit="ns", when={"hop_delay": "full"})
+def step_frame_switching_full(
+    chunk_first_frame: float,
+    awaited_bytes: float,
+    wire_rate: float,
+    port_rate: float,
+    port_lead: float,
+    switch_hops: float,
+    switch_fixed: float,
+) -> float:
+    """Time that the idle switches of the path add to a chunk's first frame, were it alone."""
+    added = switching_of_frame(chunk_first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
+    return switch_hops * switch_fixed + added if switch_hops > 0 else 0.0
+
+
+@quantity("step_frame_switching", when={"hop_delay": ("fixed", "note")})
+def step_frame_switching_fixed(step_switching: float) -> float:
+    """Time that the idle switches of the path add to a chunk's first frame: as to any."""
+    return step_switching
 
 
 @quantity("step_queueing_delay", unit="ns", when={"hop_delay": "full"})

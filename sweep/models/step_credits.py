@@ -36,9 +36,11 @@ credit_scope = parameter(
 
 
 @quantity("step_span_latency", unit="ns", when={"credit_span": ("path", "note")})
-def step_span_of_path(alpha: float) -> float:
+def step_span_of_path(
+    base_latency: float, flight_time: float, step_frame_switching: float, step_queueing: float
+) -> float:
     """One-way latency that a chunk's credits span: the whole path."""
-    return alpha
+    return base_latency + flight_time + step_frame_switching + step_queueing
 
 
 @quantity("step_span_latency", when={"credit_span": "link"})

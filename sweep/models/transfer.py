@@ -247,10 +247,31 @@ def path_queueing(switch_hops: float, hop_queueing: float) -> float:
     return switch_hops * hop_queueing if switch_hops > 0 else 0.0
 
 
+@quantity("frame_switching", unit="ns", when={"hop_delay": "full"})
+def frame_switching_full(
+    first_frame: float,
+    awaited_bytes: float,
+    wire_rate: float,
+    port_rate: float,
+    port_lead: float,
+    switch_hops: float,
+    switch_fixed: float,
+) -> float:
+    """Time that the idle switches of the path add to the message's first frame, were it alone."""
+    added = switching_of_frame(first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
+    return switch_hops * switch_fixed + added if switch_hops > 0 else 0.0
+
+
+@quantity("frame_switching", when={"hop_delay": ("fixed", "note")})
+def frame_switching_as_message(path_switching: float) -> float:
+    """Time that the idle switches of the path add to the message's first frame: as to any."""
+    return path_switching
+
+
 @quantity(unit="ns")
-def path_latency(base_latency: float, flight_time: float, path_switching: float, path_queueing: float) -> float:
-    """One-way latency of the path: what a message takes besides its serialization and its waiting for credits."""
-    return base_latency + flight_time + path_switching + path_queueing
+def path_latency(base_latency: float, flight_time: float, frame_switching: float, path_queueing: float) -> float:
+    """One-way latency of the path: from a frame's end on the first link until it has arrived."""
+    return base_latency + flight_time + frame_switching + path_queueing
 
 
 @quantity("span_latency", unit="ns", when={"credit_span": "path"})

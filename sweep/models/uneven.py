@@ -28,7 +28,7 @@ from sweep.models.link import (
     whole_windows,
 )
 from sweep.models.packet import counted_wire_size, first_frame_size, frame_count, last_frame_size
-from sweep.models.transfer import switching_of_message
+from sweep.models.transfer import switching_of_frame, switching_of_message
 from sweep.models.tree import floor_log2, is_power_of_two
 from sweep.registry import Choices, Output, kernel, quantity
 
@@ -185,10 +185,14 @@ def uneven_steps(
             last_frame = last_frame_size(size, frames, max_payload, frame_overhead, frame_minimum)
             if framing == "exact":
                 gaps += frame_gap * port_lead
-        own_switching = switch_hops * switch_fixed
-        if hop_delay == "full":
+        own_switching = frame_switching = switch_hops * switch_fixed
+        if hop_delay == "full" and switch_hops > 0:
+            first_frame = first_frame_size(size, max_payload, frame_overhead, frame_minimum)
+            frame_switching += switching_of_frame(
+                first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops
+            )
             own_switching = switching_of_message(
-                first_frame_size(size, max_payload, frame_overhead, frame_minimum),
+                first_frame,
                 last_frame,
                 frame_gap,
                 awaited_bytes,
@@ -201,7 +205,7 @@ def uneven_steps(
         switching += own_switching
         span = base_latency
         if credit_span != "link":
-            span += flight_time + own_switching + step_queueing
+            span += flight_time + frame_switching + step_queueing
         if credit_model == "rounds":
             stall += stall_in_rounds(size, credit_bytes, 2 * span)
         elif frames > 0 and window_credits < np.inf:

@@ -216,7 +216,7 @@ def test_two_steps_by_hand():
 def test_carried_credits_wait_at_least_as_long_as_steps_that_forget(credit_limit):
     given = {**SCENARIO_B, "credit_limit": credit_limit}
     forgets = sweep.quantities.credit_time(credit_scope="step", **given)
-    assert sweep.quantities.credit_time(credit_scope="carried", **given) >= forgets
+    assert sweep.quantities.credit_time(credit_scope="carried", **given) >= forgets * (1 - 1e-12)
 
 
 @pytest.mark.parametrize(
