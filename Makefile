@@ -31,6 +31,10 @@ demo: $(VENV)/.installed
 	$(BIN)/sweep plot results/tp_allreduce.nc --of bus_bandwidth \
 		--x message_size --y chip_count --facet switch_hops \
 		--at link_bandwidth=50 --at packet_format=afh_lite --at credit_size=256 -o results/bus_bandwidth.png
+	$(BIN)/sweep run grids/profiles.yaml --overwrite
+	$(BIN)/sweep plot results/profiles.nc --of collective_latency --against profile=exact \
+		--x message_size --y chip_count --facet credit_size \
+		--at link_bandwidth=50 --at switch_hops=1 -o results/profiles.png
 	$(BIN)/sweep show results/tp_allreduce.nc
 
 test: lint types unit nojit

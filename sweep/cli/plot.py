@@ -15,6 +15,7 @@ import click
 @click.option("--facet", help="Dimension with one panel per value.")
 @click.option("--at", multiple=True, metavar="DIM=VALUE", help="Value of another dimension; default: its first.")
 @click.option("--best", metavar="DIM", help="Show percent above the smallest value along DIM.")
+@click.option("--against", metavar="DIM=VALUE", help="Show percent of difference from what is at VALUE of DIM.")
 @click.option("-o", "--output", type=click.Path(), help="PNG, SVG or PDF; default: RESULT with .png.")
 def command(
     result: str,
@@ -24,6 +25,7 @@ def command(
     facet: str | None,
     at: tuple[str, ...],
     best: str | None,
+    against: str | None,
     output: str | None,
 ) -> None:
     """Draw a heat map of any two dimensions of RESULT, with panels over a third."""
@@ -34,15 +36,24 @@ def command(
     path = Path(output) if output else Path(result).with_suffix(".png")
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise InputError([Fault(str(path), "a picture is a .png, .svg or .pdf file")])
-    values = {}
+    values: dict[str, str] = {}
     for pair in at:
-        dim, equals, value = pair.partition("=")
-        if not equals:
-            raise InputError([Fault("--at", f"{pair!r} is not of the form DIM=VALUE")])
+        dim, value = split_pair(pair, "--at")
         if dim in values:
             raise InputError([Fault("--at", f"{dim!r} is given twice")])
         values[dim] = value
+    reference = split_pair(against, "--against") if against is not None else None
     with read(Path(result), labels=False) as dataset:
         names = [str(name) for name in dataset.data_vars if name != "status"]
-        draw_heatmap(dataset, variable or names[0], x, y, facet, values, best, path)
+        draw_heatmap(dataset, variable or names[0], x, y, facet, values, best, reference, path)
     click.echo(f"drawn to {path}")
+
+
+def split_pair(pair: str, option: str) -> tuple[str, str]:
+    """The two sides of DIM=VALUE."""
+    from sweep.errors import Fault, InputError
+
+    dim, equals, value = pair.partition("=")
+    if not equals:
+        raise InputError([Fault(option, f"{pair!r} is not of the form DIM=VALUE")])
+    return dim, value

@@ -22,8 +22,8 @@ from sweep.registry import NO_VALUE, STATUSES
 from sweep.views.summary import text
 
 PALETTE = ("#999999", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442")
-ABOVE_ZERO = "best is 0"
-"""Why a cell has a value, but no percentage above the best."""
+NOT_COMPARED = "nothing to compare with"
+"""Why a cell has a value, but no percentage: what it is compared with is 0 or missing."""
 MAX_FACETS = 40
 MAX_TICKS = 9
 ANNOTATED_WIDTH = 0.38
@@ -41,22 +41,30 @@ def draw_heatmap(
     facet: str | None,
     at: Mapping[str, str],
     best: str | None,
+    against: tuple[str, str] | None,
     path: Path,
 ) -> None:
     """Draw one variable to a PNG, SVG or PDF file. With `best`, each cell is how many percent it lies above the
-    smallest value along that dimension. Raises InputError for names and values that the dataset does not have."""
+    smallest value along that dimension; with `against`, a dimension and a value on it, how many percent it differs from
+    what is there. Raises InputError for names and values that the dataset does not have."""
     check_name(variable, [str(name) for name in dataset.data_vars], "variable")
     data = dataset[variable]
     dims = [str(dim) for dim in data.dims]
-    for name, role in ((x, "--x"), (y, "--y"), (facet, "--facet"), (best, "--best"), *((dim, "--at") for dim in at)):
+    named = [(x, "--x"), (y, "--y"), (facet, "--facet"), (best, "--best"), *((dim, "--at") for dim in at)]
+    for name, role in (*named, (against[0] if against else None, "--against")):
         if name is not None:
             check_name(name, dims, role)
     x, y = default_dims(dims, x, y, facet, at)
     shown = dict.fromkeys(dim for dim in (x, y, facet) if dim is not None)
     if len(shown) < sum(dim is not None for dim in (x, y, facet)) or any(dim in at for dim in shown):
         raise InputError([Fault("plot", "--x, --y, --facet and --at must name different dimensions")])
+    if best is not None and against is not None:
+        raise InputError([Fault("plot", "--best and --against are two ways to compare; give one of them")])
     if best is not None:
         data = above_best(data, best)
+    if against is not None:
+        dim, index = against[0], position(data[against[0]], against[1], "--against")
+        data, dataset = compared(data, dim, index), dataset.drop_isel({dim: index})
     chosen = {dim: position(data[dim], at[dim]) if dim in at else 0 for dim in dims if dim not in shown}
     data, reasons = data.isel(chosen), reasons_of(dataset.isel(chosen), variable)
     _Figure(data.transpose(*shown), reasons, x, y, facet).save(path, title(dataset, data, variable))
@@ -87,7 +95,7 @@ def default_dims(
     return x, y
 
 
-def position(coordinate: xr.DataArray, wanted: str) -> int:
+def position(coordinate: xr.DataArray, wanted: str, role: str = "--at") -> int:
     """Position of a value given as text: a label, or a number, with its unit or not, to one part in a million."""
     values = coordinate.values
     if values.dtype.kind in "iuf":
@@ -101,7 +109,22 @@ def position(coordinate: xr.DataArray, wanted: str) -> int:
     elif wanted in list(values):
         return list(values).index(wanted)
     allowed = ", ".join(text(value) for value in values[:12]) + (", ..." if values.size > 12 else "")
-    raise InputError([Fault("plot", f"--at {coordinate.name}: {wanted!r} is not one of {allowed}")])
+    raise InputError([Fault("plot", f"{role} {coordinate.name}: {wanted!r} is not one of {allowed}")])
+
+
+def compared(data: xr.DataArray, dim: str, index: int) -> xr.DataArray:
+    """Percent by which each value differs from the one at a position of a dimension, which is left out."""
+    if "flag_meanings" in data.attrs:
+        raise InputError([Fault("plot", f"--against: {data.name} has labels, not numbers")])
+    if data.sizes[dim] == 1:
+        raise InputError([Fault("plot", f"--against: {dim} has no other value to compare")])
+    data = data.where(np.isfinite(data))
+    reference, others = data.isel({dim: index}, drop=True), data.drop_isel({dim: index})
+    result: xr.DataArray = ((others / reference - 1) * 100).where(others != reference, 0.0)
+    result = result.where(np.isfinite(result)).transpose(*data.dims)
+    name = text(data[dim].values[index])
+    result.attrs = {"long_name": f"{data.name} against {dim} {name}".replace("_", " "), "units": "%"}
+    return result
 
 
 def above_best(data: xr.DataArray, dim: str) -> xr.DataArray:
@@ -239,9 +262,13 @@ class _Figure:
             return ScalarMappable(norm, cmap), norm
         values = self.data.values[np.isfinite(self.data.values)]
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-        logarithmic = low > 0 and high / low > 100
-        if logarithmic:
+        least = float(values[values > 0].min()) if high > 0 else high
+        if low > 0 and high / low > 100:
             norm = mpl.colors.LogNorm(low, high)
+        elif low == 0 and high > 100 * least:  # logarithmic but for the zeros
+            norm = mpl.colors.SymLogNorm(linthresh=least, linscale=0.5, vmin=0, vmax=high)
+        elif low < 0 and high - low > 200:  # percentages of both signs
+            norm = mpl.colors.SymLogNorm(linthresh=1, vmin=low, vmax=high)
         else:
             norm = mpl.colors.Normalize(low, high if high > low else low + 1)
         return ScalarMappable(norm, "cividis"), norm
@@ -275,7 +302,7 @@ class _Figure:
         cells = self.cells(part)
         reasons = self.cells_of(self.reasons.isel(here, missing_dims="ignore").broadcast_like(part))
         found = np.unique(reasons[np.isnan(cells)]).tolist()
-        self.missing.update(STATUSES[code] if code else ABOVE_ZERO for code in found)
+        self.missing.update(STATUSES[code] if code else NOT_COMPARED for code in found)
         hatched = Rectangle((0, 0), 1, 1, transform=panel.transAxes, hatch="////", fc="white", ec="#999999", zorder=0)
         panel.add_patch(hatched)
         panel.imshow(
@@ -294,7 +321,7 @@ class _Figure:
                 continue
             red, green, blue, _ = mappable.to_rgba(value)
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-            shown = f"{value:.3g}" if abs(value) < 1e5 else f"{value:.1e}"
+            shown = f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}" if abs(value) < 99999.5 else f"{value:.1e}"
             panel.text(column, row, shown, ha="center", va="center", fontsize=7, color="white" if dark else "black")
 
     def ticks(self, panel: Any, index: int, columns: int) -> None:
@@ -326,7 +353,7 @@ class _Figure:
 
         handles = []
         if self.missing:
-            reasons = ", ".join(label for label in (*STATUSES[1:], ABOVE_ZERO) if label in self.missing)
+            reasons = ", ".join(label for label in (*STATUSES[1:], NOT_COMPARED) if label in self.missing)
             handles.append(Patch(hatch="////", fc="white", ec="#999999", label=reasons))
         if not self.categories:
             room = int(figure.get_figheight() * 0.8 / CHARACTER_WIDTH)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.benchmarks import kernel, startup, writing
+from tests.benchmarks import carried, kernel, startup, writing
 
 pytestmark = pytest.mark.heavy
 
@@ -11,6 +11,11 @@ pytestmark = pytest.mark.heavy
 def test_kernel_benchmark_runs_and_prints_each_ratio():
     lines = kernel.measure(kernel.TINY, rounds=1)
     assert [line.count("(bar ") for line in lines] == [0, 1, 1, 1, 1]
+
+
+def test_carried_benchmark_computes_the_same_both_ways_and_prints_the_ratio():
+    lines = carried.measure(messages=5, rounds=1)
+    assert [line.count("(bar ") for line in lines] == [0, 1]
 
 
 def test_startup_benchmark_runs_and_prints_each_ratio():

@@ -98,6 +98,34 @@ def test_best_shows_percent_above_the_smallest_along_a_dimension(figure):
     assert cells[0].max() == pytest.approx(3.1, abs=0.2)
 
 
+def test_against_shows_percent_of_difference_from_one_value_of_a_dimension(figure, path):
+    options = ("--of", "collective_latency", "--y", "packet_format", "--at", "chip_count=8")
+    drawn = figure(*options, "--against", "packet_format=standard")
+    cells = np.asarray(panels(drawn)[0].images[0].get_array())
+    with sweep.open_result(path) as dataset:
+        times = dataset.collective_latency.sel(chip_count=8, link_bandwidth=25, vlan="off")
+        expected = (times.isel(packet_format=[1, 2]) / times.sel(packet_format="standard") - 1) * 100
+        assert np.allclose(cells, expected.transpose("packet_format", "message_size").values)
+    assert [tick.get_text() for tick in panels(drawn)[0].get_yticklabels()] == ["afh_gen1", "afh_lite"]
+    assert "against packet format standard" in drawn.axes[-1].get_ylabel().replace("\n", " ")
+
+
+def test_what_has_nothing_to_be_compared_with_is_hatched(figure):
+    drawn = figure("--y", "chip_count", "--against", "chip_count=1", "--at", "packet_format=standard")
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["nothing to compare with"]
+    drawn = figure(
+        "--of", "frame_overhead", "--x", "vlan", "--y", "packet_format", "--against", "packet_format=standard"
+    )
+    assert "infeasible" in [text.get_text() for text in drawn.legends[0].get_texts()]
+
+
+def test_zeros_do_not_hide_what_else_spans_many_powers_of_ten(figure):
+    drawn = figure("--of", "collective_latency", "--y", "chip_count")
+    norm = panels(drawn)[0].images[0].norm
+    assert norm(0) == 0
+    assert 0.2 < norm(1e5) < 0.8
+
+
 def test_one_dimension_and_no_dimension_can_be_drawn(figure):
     drawn = figure("--of", "steps")
     assert panels(drawn)[0].images[0].get_array().shape == (1, 4)
@@ -120,6 +148,11 @@ def test_pictures_of_the_same_result_have_the_same_size_in_every_format(cli, pat
         (["--at", "vlan"], "is not of the form DIM=VALUE"),
         (["--at", "chip_count=3"], "'3' is not one of 1, 2, 8, 1000"),
         (["--of", "limiter", "--best", "vlan"], "has labels, not numbers"),
+        (["--of", "limiter", "--against", "vlan=on"], "has labels, not numbers"),
+        (["--against", "vlan"], "is not of the form DIM=VALUE"),
+        (["--against", "vlan=onn"], "--against vlan: 'onn' is not one of off, on"),
+        (["--against", "vlna=on"], "did you mean 'vlan'"),
+        (["--against", "vlan=on", "--best", "vlan"], "two ways to compare"),
         (["-o", "map.gif"], "a picture is a .png, .svg or .pdf file"),
     ],
 )
@@ -144,7 +177,7 @@ def test_too_many_facets_are_refused(tmp_path):
 
     data = xr.Dataset({"v": (("a", "b"), np.zeros((41, 2))), "status": ((), "ok")}, {"a": range(41), "b": range(2)})
     with pytest.raises(InputError, match="at most 40 fit"):
-        draw_heatmap(data, "v", "b", None, "a", {}, None, tmp_path / "x.png")
+        draw_heatmap(data, "v", "b", None, "a", {}, None, None, tmp_path / "x.png")
 
 
 def test_many_labels_get_a_colour_each(tmp_path):
@@ -153,7 +186,7 @@ def test_many_labels_get_a_colour_each(tmp_path):
     labels = [f"label{i}" for i in range(12)]
     cells = xr.DataArray(np.arange(12).reshape(3, 4), dims=("a", "b"), attrs={"flag_meanings": " ".join(labels)})
     data = xr.Dataset({"v": cells, "status": ((), 0)}, {"a": range(3), "b": range(4)}, {"title": "many"})
-    draw_heatmap(data, "v", "b", "a", None, {}, None, tmp_path / "x.png")
+    draw_heatmap(data, "v", "b", "a", None, {}, None, None, tmp_path / "x.png")
     assert (tmp_path / "x.png").exists()
 
 
