@@ -262,7 +262,7 @@ class _Figure:
             return ScalarMappable(norm, cmap), norm
         values = self.data.values[np.isfinite(self.data.values)]
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-        least = float(values[values > 0].min()) if high > 0 else high
+        least = float(values[values > 0].min()) if (values > 0).any() else high
         if low > 0 and high / low > 100:
             norm = mpl.colors.LogNorm(low, high)
         elif low == 0 and high > 100 * least:  # logarithmic but for the zeros
