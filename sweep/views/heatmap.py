@@ -265,7 +265,7 @@ class _Figure:
         least = float(values[values > 0].min()) if (values > 0).any() else high
         if low > 0 and high / low > 100:
             norm = mpl.colors.LogNorm(low, high)
-        elif low == 0 and high > 100 * least:  # logarithmic but for the zeros
+        elif low == 0 and high > 100 * least and self.data.attrs.get("units") != "%":  # logarithmic but for the zeros
             norm = mpl.colors.SymLogNorm(linthresh=least, linscale=0.5, vmin=0, vmax=high)
         elif low < 0 and high - low > 200:  # percentages of both signs
             norm = mpl.colors.SymLogNorm(linthresh=1, vmin=low, vmax=high)
