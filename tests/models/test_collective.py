@@ -549,8 +549,11 @@ def test_no_collective_beats_its_alphas_and_its_bytes():
         ("reduce_scatter", "ring", lambda chips: Fraction(chips - 1, chips)),
         ("all_gather", "ring", lambda chips: Fraction(chips - 1, chips)),
         ("all_to_all", "pairwise", lambda chips: Fraction(chips - 1, chips)),
+        ("broadcast", "tree", lambda chips: Fraction(1)),
+        ("all_reduce", "halving_doubling", lambda chips: Fraction(2 * (chips - 1), chips)),
+        ("all_gather", "direct", lambda chips: Fraction(chips - 1, chips)),
     ],
-    ids=["all_reduce", "reduce_scatter", "all_gather", "all_to_all"],
+    ids=["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "halving", "direct"],
 )
 def test_bandwidths_are_those_of_the_public_collective_benchmarks(collective, algorithm, factor):
     for chips, size in itertools.product((2, 3, 8, 1000), (1, 10**6, 2**30)):
