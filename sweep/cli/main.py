@@ -18,6 +18,7 @@ COMMANDS = {
     "params": "List the parameters that a grid can set.",
     "outputs": "List the outputs that a grid can ask for.",
     "show": "Summarise a result.",
+    "select": "Say which packet format, or other value, is best where.",
     "plot": "Draw a heat map of a result.",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -38,6 +39,52 @@ def grid_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (with_option, outputs_option, set_option, click.argument("grid", type=click.Path())):
         command = option(command)
     return command
+
+
+def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that lay out a heat map; see `read_at`."""
+    at = click.option(
+        "--at", multiple=True, metavar="DIM=VALUE", help="Value of another dimension; default: its first."
+    )
+    facet = click.option("--facet", help="Dimension with one panel per value.")
+    y = click.option("--y", help="Dimension along y; default: the one before it.")
+    x = click.option("--x", help="Dimension along x; default: the last one.")
+    for option in (at, facet, y, x):
+        command = option(command)
+    return command
+
+
+def read_at(pairs: tuple[str, ...]) -> dict[str, str]:
+    """Values of dimensions as --at gives them."""
+    from sweep.errors import Fault, InputError
+
+    values: dict[str, str] = {}
+    for pair in pairs:
+        dim, value = split_pair(pair, "--at")
+        if dim in values:
+            raise InputError([Fault("--at", f"{dim!r} is given twice")])
+        values[dim] = value
+    return values
+
+
+def split_pair(pair: str, option: str) -> tuple[str, str]:
+    """The two sides of DIM=VALUE."""
+    from sweep.errors import Fault, InputError
+
+    dim, equals, value = pair.partition("=")
+    if not equals:
+        raise InputError([Fault(option, f"{pair!r} is not of the form DIM=VALUE")])
+    return dim, value
+
+
+def picture_path(name: str) -> Path:
+    """The path of a picture. Raises InputError for a kind that cannot be drawn."""
+    from sweep.errors import Fault, InputError
+
+    path = Path(name)
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise InputError([Fault(name, "a picture is a .png, .svg or .pdf file")])
+    return path
 
 
 def load(grid: str, settings: tuple[str, ...], outputs: tuple[str, ...], with_files: tuple[str, ...]) -> Grid:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 
+from sweep.cli.options import map_options, picture_path, read_at, split_pair
+
 
 @click.command("plot")
 @click.argument("result", type=click.Path())
 @click.option("--of", "variable", help="Variable to draw; default: the first output.")
-@click.option("--x", help="Dimension along x; default: the last one.")
-@click.option("--y", help="Dimension along y; default: the one before it.")
-@click.option("--facet", help="Dimension with one panel per value.")
-@click.option("--at", multiple=True, metavar="DIM=VALUE", help="Value of another dimension; default: its first.")
+@map_options
 @click.option("--best", metavar="DIM", help="Show percent above the smallest value along DIM.")
 @click.option("--against", metavar="DIM=VALUE", help="Show percent of difference from what is at VALUE of DIM.")
 @click.option("-o", "--output", type=click.Path(), help="PNG, SVG or PDF; default: RESULT with .png.")
@@ -29,31 +28,13 @@ def command(
     output: str | None,
 ) -> None:
     """Draw a heat map of any two dimensions of RESULT, with panels over a third."""
-    from sweep.errors import Fault, InputError
     from sweep.store.netcdf import read
     from sweep.views.heatmap import draw_heatmap
 
-    path = Path(output) if output else Path(result).with_suffix(".png")
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError([Fault(str(path), "a picture is a .png, .svg or .pdf file")])
-    values: dict[str, str] = {}
-    for pair in at:
-        dim, value = split_pair(pair, "--at")
-        if dim in values:
-            raise InputError([Fault("--at", f"{dim!r} is given twice")])
-        values[dim] = value
+    path = picture_path(output or str(Path(result).with_suffix(".png")))
+    values = read_at(at)
     reference = split_pair(against, "--against") if against is not None else None
     with read(Path(result), labels=False) as dataset:
         names = [str(name) for name in dataset.data_vars if name != "status"]
         draw_heatmap(dataset, variable or names[0], x, y, facet, values, best, reference, path)
     click.echo(f"drawn to {path}")
-
-
-def split_pair(pair: str, option: str) -> tuple[str, str]:
-    """The two sides of DIM=VALUE."""
-    from sweep.errors import Fault, InputError
-
-    dim, equals, value = pair.partition("=")
-    if not equals:
-        raise InputError([Fault(option, f"{pair!r} is not of the form DIM=VALUE")])
-    return dim, value

@@ -21,6 +21,7 @@ from xarray.conventions import encode_dataset_coordinates
 from sweep.engine.news import ignore
 from sweep.errors import Fault, InputError
 from sweep.store.atomic import replacing
+from sweep.store.target import IN_THE_WAY
 
 TEXT = h5py.string_dtype()
 PIECE = 1 << 26
@@ -46,6 +47,14 @@ def write(dataset: xr.Dataset, path: Path, progress: Callable[[int], object] = i
         raise
     except OSError as error:
         raise InputError([Fault(str(path), f"cannot be written: {error.strerror or error}")]) from None
+
+
+def write_new(dataset: xr.Dataset, path: Path, overwrite: bool) -> None:
+    """Write a file in whose place there is none, or any with `overwrite`. Raises InputError."""
+    try:
+        write(dataset, path, overwrite=overwrite)
+    except FileExistsError:
+        raise InputError([Fault(str(path), IN_THE_WAY)]) from None
 
 
 def _fill(file: Any, dataset: xr.Dataset) -> None:

@@ -15,6 +15,8 @@ from sweep.engine.machine import readable
 from sweep.errors import Fault, InputError
 from sweep.store.record import differences
 
+IN_THE_WAY = "is there; --overwrite replaces it, -o writes elsewhere"
+
 BESIDE_ARRAYS = 100_000
 """Bytes of a file beside its arrays, generously."""
 
@@ -25,6 +27,13 @@ def check_place(path: Path) -> None:
         target = path.resolve()
         if not stat.S_ISREG(os.lstat(target).st_mode):
             raise InputError([Fault(str(path), "is there and not a file")])
+
+
+def check_new(path: Path, overwrite: bool) -> None:
+    """Raise InputError for a path at which there can be no file, or where there is one that is to stay."""
+    check_place(path)
+    if not overwrite and os.path.lexists(path):
+        raise InputError([Fault(str(path), IN_THE_WAY)])
 
 
 def check_room(path: Path, size: int) -> None:

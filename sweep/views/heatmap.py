@@ -24,6 +24,8 @@ from sweep.views.summary import text
 PALETTE = ("#999999", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442")
 NOT_COMPARED = "nothing to compare with"
 """Why a cell has a value, but no percentage: what it is compared with is 0 or missing."""
+PALEST = 0.25
+"""Share of its colour that a winner without a margin keeps."""
 MAX_FACETS = 40
 MAX_TICKS = 9
 ANNOTATED_WIDTH = 0.38
@@ -66,8 +68,10 @@ def draw_heatmap(
         dim, index = against[0], position(data[against[0]], against[1], "--against")
         data, dataset = compared(data, dim, index), dataset.drop_isel({dim: index})
     chosen = {dim: position(data[dim], at[dim]) if dim in at else 0 for dim in dims if dim not in shown}
-    data, reasons = data.isel(chosen), reasons_of(dataset.isel(chosen), variable)
-    _Figure(data.transpose(*shown), reasons, x, y, facet).save(path, title(dataset, data, variable))
+    data, here = data.isel(chosen), dataset.isel(chosen)
+    margins, ties = (here["margin"], here["tied"] > 1) if variable == "winner" and "margin" in here else (None, None)
+    figure = _Figure(data.transpose(*shown), reasons_of(here, variable), x, y, facet, margins, ties)
+    figure.save(path, title(dataset, data, variable))
 
 
 def reasons_of(dataset: xr.Dataset, variable: str) -> xr.DataArray:
@@ -205,12 +209,31 @@ def value_text(value: xr.DataArray) -> str:
     return shown if unit == "1" or shown.endswith("B") else f"{shown} {unit}"
 
 
+def full_colour_from(margins: np.ndarray[Any, Any]) -> float:
+    """A round margin (percent) that one cell in ten exceeds, or nearly."""
+    known = margins[np.isfinite(margins)]
+    high = float(np.percentile(known, 90)) if known.size else 1.0
+    return next((x for x in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if x >= high), 100.0)
+
+
 class _Figure:
+    """A picture of `data`; where labels have `margins` (percent), small ones are pale, and `ties` have dots."""
+
     def __init__(
-        self, data: xr.DataArray, reasons: xr.DataArray, x: str | None, y: str | None, facet: str | None
+        self,
+        data: xr.DataArray,
+        reasons: xr.DataArray,
+        x: str | None,
+        y: str | None,
+        facet: str | None,
+        margins: xr.DataArray | None = None,
+        ties: xr.DataArray | None = None,
     ) -> None:
         self.data = data
         self.reasons = reasons
+        self.margins = margins
+        self.ties = ties
+        self.full = full_colour_from(margins.values) if margins is not None else 0.0
         self.x, self.y, self.facet = x, y, facet
         self.facets = data.sizes[facet] if facet else 1
         if self.facets > MAX_FACETS:
@@ -305,15 +328,30 @@ class _Figure:
         self.missing.update(STATUSES[code] if code else NOT_COMPARED for code in found)
         hatched = Rectangle((0, 0), 1, 1, transform=panel.transAxes, hatch="////", fc="white", ec="#999999", zorder=0)
         panel.add_patch(hatched)
+        if self.categories and self.margins is not None:
+            cells = self.pale(mappable.to_rgba(cells), self.cells_of(self.margins.isel(here)), here)
         panel.imshow(
             cells, cmap=mappable.cmap, norm=norm, aspect="auto", origin="lower", interpolation="nearest", zorder=1
         )
+        if self.ties is not None:
+            rows, columns_of_ties = np.nonzero(self.cells_of(self.ties.isel(here)))
+            panel.scatter(columns_of_ties, rows, s=3, c="black", linewidths=0, zorder=2)
         if self.annotated and not self.categories:
             self.annotate(panel, cells, mappable)
         self.ticks(panel, index, columns)
         if self.facet:
             value = part[self.facet]
             panel.set_title(f"{value.attrs.get('long_name', self.facet)} = {value_text(value)}", fontsize=10)
+
+    def pale(
+        self, colours: np.ndarray[Any, Any], margins: np.ndarray[Any, Any], here: Mapping[Any, int]
+    ) -> np.ndarray[Any, Any]:
+        """Colours mixed with white, the more the smaller the margin; full ones where nothing else can be chosen."""
+        alone = 1.0 - self.cells_of(self.ties.isel(here)) if self.ties is not None else 1.0
+        share = np.where(np.isnan(margins), alone, np.clip(margins / self.full, 0, 1))
+        strength = (PALEST + (1 - PALEST) * share)[..., np.newaxis]
+        colours[..., :3] = strength * colours[..., :3] + (1 - strength)
+        return colours
 
     def annotate(self, panel: Any, cells: np.ndarray[Any, Any], mappable: Any) -> None:
         for (row, column), value in np.ndenumerate(cells):
@@ -363,6 +401,9 @@ class _Figure:
             if handles:
                 figure.legend(handles=handles, loc="outside lower right")
             return
+        heading = label(self.data)
+        if self.margins is not None:
+            heading += f"\nfull colour: margin from {self.full:g} %,\npale: none; dots: ties"
         present = [code for code in range(len(self.labels)) if (self.data == code).any()]
         colours = [Patch(fc=self.palette()[code], ec="black", label=self.labels[code]) for code in present]
-        figure.legend(handles=[*colours, *handles], title=label(self.data), loc="outside right upper")
+        figure.legend(handles=[*colours, *handles], title=heading, loc="outside right upper")

@@ -51,7 +51,7 @@ def unit_of(variable: xr.DataArray) -> str:
 
 
 def _range(variable: xr.DataArray) -> str:
-    if variable.dtype.kind != "f":
+    if "flag_meanings" in variable.attrs:
         return _shares(variable)
     finite = variable.where(np.isfinite(variable))
     if not bool(finite.notnull().any()):

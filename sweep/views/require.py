@@ -1,0 +1,85 @@
+"""Requirements on what is chosen: outputs that must have a label, such as the capability `ecn` that must be yes.
+
+Taken from the result where it has the output, else worked out anew from the result's own grid, point by point in plain
+Python: capabilities depend on a few choices only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from sweep.catalog import default_registry
+from sweep.engine.graph import resolve
+from sweep.engine.point import evaluate
+from sweep.errors import Fault, InputError, nearest
+
+
+def requirements(dataset: xr.Dataset, require: Sequence[str]) -> dict[str, xr.DataArray]:
+    """Where each requirement is met, over the dimensions that it depends on. Raises InputError for unknown names."""
+    return {item: is_met(dataset, *split(item)) for item in dict.fromkeys(require)}
+
+
+def split(item: str) -> tuple[str, str]:
+    """Name and label of `ecn` or `retry=no`."""
+    name, equals, label = item.partition("=")
+    return name.strip(), label.strip() if equals else "yes"
+
+
+def is_met(dataset: xr.Dataset, name: str, label: str) -> xr.DataArray:
+    """Where an output has a label."""
+    registry = default_registry()
+    known = [x for x in registry.outputs if registry.quantities[registry.output_owner[x]].outputs[x].categories]
+    known += [str(x) for x, each in dataset.data_vars.items() if "flag_meanings" in each.attrs and x not in known]
+    if name not in known:
+        what = f"{name!r} is no output with labels; there are {', '.join(known)}{nearest(name, known)}"
+        raise InputError([Fault("--require", what)])
+    if name in dataset:
+        labels = dataset[name].attrs["flag_meanings"].split()
+        check_label(name, label, labels)
+        met: xr.DataArray = dataset[name] == labels.index(label)
+        return met
+    check_label(name, label, registry.quantities[registry.output_owner[name]].outputs[name].categories)
+    return worked_out(dataset, name) == label
+
+
+def check_label(name: str, label: str, labels: Sequence[str]) -> None:
+    """Raise InputError for a label that an output does not have."""
+    if label not in labels:
+        what = f"{name} is one of {', '.join(labels)}, not {label!r}{nearest(label, labels)}"
+        raise InputError([Fault("--require", what)])
+
+
+def worked_out(dataset: xr.Dataset, name: str) -> xr.DataArray:
+    """Labels of an output that a result has not, over those of its dimensions on which the output depends."""
+    registry = default_registry()
+    fixed = json.loads(dataset.attrs["sweep"])["grid"]["fixed"]
+    given = {parameter: value for parameter, value in fixed.items() if parameter in registry.parameters}
+    moving = {str(x): each for x, each in dataset.coords.items() if x in registry.parameters}
+    varying = {x: tuple(map(str, each.values.ravel())) if each.dtype == object else None for x, each in moving.items()}
+    needed = resolve(registry, [name], given, varying).parameters
+    moving = {x: each for x, each in moving.items() if x in needed}
+    dims = [dim for dim in dataset.dims if any(dim in each.dims for each in moving.values())]
+    labels = np.empty([dataset.sizes[dim] for dim in dims], object)
+    for index in np.ndindex(labels.shape):
+        position = dict(zip(dims, index, strict=True))
+        here = {x: each.isel(position, missing_dims="ignore").item() for x, each in moving.items()}
+        here = {x: value for x, value in (given | here).items() if x in needed}
+        labels[index] = evaluate(resolve(registry, [name], here, {}), here)[0][name]
+    return xr.DataArray(labels, dims=dims)
+
+
+def lacking(over: xr.DataArray, allowed: Mapping[str, xr.DataArray]) -> dict[str, list[str]]:
+    """For each value along a dimension, the requirements that it meets nowhere."""
+    found: dict[str, list[str]] = {}
+    for item, mask in allowed.items():
+        if over.name not in mask.dims:
+            continue
+        met = mask.any([dim for dim in mask.dims if dim != over.name]).values
+        for value, is_there in zip(over.values, met, strict=True):
+            if not is_there:
+                found.setdefault(str(value), []).append(item)
+    return found

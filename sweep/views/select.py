@@ -1,0 +1,272 @@
+"""Choosing: which value along a dimension is best in each cell, what the next best costs, and what cannot be chosen.
+
+Candidates are the values along `over` (packet formats, say) that have a finite objective and every required
+capability. The winner has the smallest or the largest objective; values within a part in 1e12 of it tie, and the first
+of them in the order of the axis wins. The runner-up is the best that does not tie; the margin is what it costs more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+import sweep
+from sweep.errors import Fault, InputError, nearest
+from sweep.registry import NO_VALUE, STATUS_CODE, STATUSES
+from sweep.views.require import lacking, requirements
+from sweep.views.summary import text, unit_of
+
+TIE = 1e-12
+"""Objectives that differ by no more than this share of the best are equal: rounding may differ."""
+
+CANDIDATES = 1 << 17
+"""Candidates that are compared at once; they stay in the cache."""
+
+FEW = 16
+"""So many candidates per cell are compared one after the other, more by reductions."""
+
+
+def select(
+    dataset: xr.Dataset,
+    over: str = "packet_format",
+    minimise: str | None = None,
+    maximise: str | None = None,
+    require: Sequence[str] = (),
+) -> xr.Dataset:
+    """The best value along `over` in every cell of a result.
+
+    `minimise` or `maximise` names the objective; without either it is the first number that depends on `over`, the
+    larger the better if that is a bandwidth. `require` names outputs that must be "yes", or `output=label`. Gives
+    `winner`, `runner_up`, `tied_with` (labels as codes, or values of a numeric axis), `best` and `margin_absolute` in
+    the unit of the objective, `margin` in percent of the best, `tied` (how many are best), and `status` (infeasible
+    where there is nothing to choose). Raises InputError for names that the result does not have.
+    """
+    objective, largest = find_objective(dataset, over, minimise, maximise)
+    allowed = requirements(dataset, require)
+    values = dataset[objective]
+    extra = [dim for mask in allowed.values() for dim in mask.dims if dim not in values.dims]
+    if extra:  # a capability depends on more than the objective does
+        values = values.broadcast_like(dataset[list(dict.fromkeys(extra))], exclude=list(values.dims))
+    mask = np.broadcast_to(True, values.shape)
+    for each in allowed.values():
+        mask = mask & each.broadcast_like(values).transpose(*values.dims).values
+    found = _Best(values.values, values.get_axis_num(over), mask, -1.0 if largest else 1.0)
+    dims = [str(dim) for dim in values.dims if dim != over]
+    coordinates = {name: each for name, each in dataset.coords.items() if set(each.dims) <= set(dims)}
+    title = f"Best {over} by {objective}".replace("_", " ")
+    if require:
+        title += f", with {', '.join(require)}"
+    attributes = {
+        "title": f"{dataset.attrs.get('title', '')}\n{title}".strip(),
+        "Conventions": dataset.attrs.get("Conventions", ""),
+        "sweep_version": sweep.__version__,
+        "sweep": json.dumps(
+            {
+                "selection": {
+                    "over": over,
+                    "maximise" if largest else "minimise": objective,
+                    "require": list(require),
+                    "lacking": lacking(dataset[over], allowed),
+                },
+                "of": json.loads(dataset.attrs["sweep"]),
+            },
+            ensure_ascii=False,
+        ),
+    }
+    unit = values.attrs.get("units", "1")
+    variables = {
+        "winner": names_of(found.winner, dims, dataset[over], "winner"),
+        "runner_up": names_of(found.runner_up, dims, dataset[over], "runner up"),
+        "tied_with": names_of(found.tied_with, dims, dataset[over], "tied with"),
+        "best": (dims, found.best, {"long_name": f"best {objective}".replace("_", " "), "units": unit}),
+        "margin": (dims, found.margin, {"long_name": "margin to the runner-up", "units": "%"}),
+        "margin_absolute": (dims, found.margin_absolute, {"long_name": "margin to the runner-up", "units": unit}),
+        "tied": (dims, found.tied, {"long_name": "values that are best", "units": "1"}),
+        "status": (dims, found.status, {"long_name": "status"} | flags(STATUSES)),
+    }
+    return xr.Dataset(variables, coordinates, attributes)
+
+
+def find_objective(dataset: xr.Dataset, over: str, minimise: str | None, maximise: str | None) -> tuple[str, bool]:
+    """The name of the objective, and whether the largest is best."""
+    if minimise is not None and maximise is not None:
+        raise InputError([Fault("select", "minimise one output or maximise one, not both")])
+    if over not in dataset.dims:
+        known = [str(dim) for dim in dataset.dims]
+        raise InputError([Fault("--over", f"{over!r} is not one of {', '.join(known)}{nearest(over, known)}")])
+    numbers = [
+        str(name) for name, x in dataset.data_vars.items() if "flag_meanings" not in x.attrs and x.dtype.kind == "f"
+    ]
+    wanted = minimise or maximise
+    if wanted is None:
+        depending = [name for name in numbers if over in dataset[name].dims]
+        if not depending:
+            raise InputError([Fault("select", f"no number of this result depends on {over}")])
+        return depending[0], dataset[depending[0]].attrs.get("units") == "GB/s"
+    if wanted not in numbers:
+        what = f"{wanted!r} is not one of {', '.join(numbers)}{nearest(wanted, numbers)}"
+        raise InputError([Fault("--minimise" if minimise else "--maximise", what)])
+    if over not in dataset[wanted].dims:
+        raise InputError([Fault("--over", f"{wanted} does not depend on {over}")])
+    return wanted, maximise is not None
+
+
+def flags(labels: Sequence[str]) -> dict[str, Any]:
+    """CF attributes of a variable whose codes stand for labels."""
+    return {"flag_values": np.arange(len(labels), dtype=np.int8), "flag_meanings": " ".join(labels)}
+
+
+def names_of(
+    positions: NDArray[np.int32], dims: Sequence[str], coordinate: xr.DataArray, name: str
+) -> tuple[Sequence[str], NDArray[Any], dict[str, Any]]:
+    """A variable that names positions along a coordinate, -1 for none: labels as codes, numbers as they are."""
+    attributes = {"long_name": f"{name} ({coordinate.attrs.get('long_name', coordinate.name)})"}
+    values = coordinate.values
+    if values.dtype.kind in "iuf":
+        found = np.where(positions < 0, np.nan, values.astype(float)[positions])
+        return dims, found, attributes | {"units": coordinate.attrs.get("units", "1")}
+    labels = [str(value).replace(" ", "_") for value in values]
+    codes = np.where(positions < 0, len(labels), positions).astype(np.int8 if len(labels) < 127 else np.int32)
+    return dims, codes, attributes | flags([*labels, NO_VALUE])
+
+
+class _Best:
+    """Winner, runner-up and margins along one axis of an array; `sign` -1 looks for the largest."""
+
+    def __init__(self, values: NDArray[np.float64], axis: int, mask: NDArray[np.bool_], sign: float) -> None:
+        outer = int(np.prod(values.shape[:axis]))
+        count, inner = values.shape[axis], int(np.prod(values.shape[axis + 1 :]))
+        shape = (outer, inner)
+        self.winner = np.empty(shape, np.int32)
+        self.runner_up = np.empty(shape, np.int32)
+        self.tied_with = np.empty(shape, np.int32)
+        self.best = np.empty(shape)
+        self.margin = np.empty(shape)
+        self.margin_absolute = np.empty(shape)
+        self.tied = np.empty(shape, np.int32)
+        blocks = values.reshape(outer, count, inner)
+        masks = None if mask.strides == (0,) * mask.ndim else mask.reshape(outer, count, inner)
+        columns = max(min(inner, CANDIDATES // count), 1)
+        rows = max(CANDIDATES // (count * columns), 1)
+        with np.errstate(all="ignore"):
+            for top in range(0, outer, rows):
+                for left in range(0, inner, columns):
+                    here = np.s_[top : top + rows, left : left + columns]
+                    part = np.s_[top : top + rows, :, left : left + columns]
+                    self.compare(here, blocks[part], None if masks is None else masks[part], sign)
+        self.status = np.where(self.winner < 0, STATUS_CODE["infeasible"], 0).astype(np.int8)
+        left_out = (*values.shape[:axis], *values.shape[axis + 1 :])
+        for name in ("winner", "runner_up", "tied_with", "best", "margin", "margin_absolute", "tied", "status"):
+            setattr(self, name, getattr(self, name).reshape(left_out))
+
+    def compare(self, here: Any, values: NDArray[np.float64], mask: NDArray[np.bool_] | None, sign: float) -> None:
+        """One block of cells: rows, candidates, columns."""
+        usable = np.isfinite(values) if mask is None else np.isfinite(values) & mask
+        costs = np.where(usable, values * sign, np.inf).transpose(1, 0, 2)
+        least = costs.min(axis=0)
+        limit = least + TIE * np.abs(least)
+        ranked = ranked_of_few if len(costs) <= FEW else ranked_of_many
+        winner, tied_with, tied, runner_up, second = ranked(costs, limit)
+        none, alone = winner < 0, runner_up < 0
+        self.winner[here], self.runner_up[here] = winner, runner_up
+        self.tied_with[here], self.tied[here] = tied_with, tied
+        self.best[here] = np.where(none, np.nan, least * sign)
+        difference = np.where(alone, np.nan, second - least)
+        self.margin_absolute[here] = difference
+        self.margin[here] = np.where(least == 0, np.nan, 100 * difference / np.abs(least))
+
+
+Ranks = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
+"""Winner, what it ties with, how many tie, runner-up (positions, -1 for none), and the cost of the runner-up."""
+
+
+def ranked_of_few(costs: NDArray[np.float64], limit: NDArray[np.float64]) -> Ranks:
+    """Ranks of the candidates along the first axis; up to `limit` they tie with the best."""
+    winner = np.full(limit.shape, -1, np.int32)
+    runner_up, tied_with = winner.copy(), winner.copy()
+    tied = np.zeros(limit.shape, np.int32)
+    second = np.full(limit.shape, np.inf)
+    for position in range(len(costs) - 1, -1, -1):
+        cost = costs[position]
+        ties = (cost <= limit) & (cost < np.inf)
+        tied += ties
+        np.copyto(tied_with, winner, where=ties)
+        np.copyto(winner, position, where=ties)
+        better = (cost <= second) & ~ties & (cost < np.inf)
+        np.copyto(second, cost, where=better)
+        np.copyto(runner_up, position, where=better)
+    return winner, tied_with, tied, runner_up, second
+
+
+def ranked_of_many(costs: NDArray[np.float64], limit: NDArray[np.float64]) -> Ranks:
+    """The same by reductions over a last axis."""
+    rows = np.ascontiguousarray(np.moveaxis(costs, 0, -1))
+    ties = (rows <= limit[..., np.newaxis]) & (rows < np.inf)
+    tied = ties.sum(axis=-1, dtype=np.int32)
+    winner = np.where(tied > 0, ties.argmax(axis=-1), -1).astype(np.int32)
+    rest = np.where(ties, np.inf, rows)
+    runner_up = rest.argmin(axis=-1)
+    second = np.take_along_axis(rest, runner_up[..., np.newaxis], axis=-1)[..., 0]
+    np.put_along_axis(ties, np.maximum(winner, 0)[..., np.newaxis].astype(np.intp), False, axis=-1)
+    tied_with = np.where(tied > 1, ties.argmax(axis=-1), -1).astype(np.int32)
+    return winner, tied_with, tied, np.where(second < np.inf, runner_up, -1).astype(np.int32), second
+
+
+def selection_table(chosen: xr.Dataset) -> list[str]:
+    """What was chosen how often, in lines: shares of the cells, runner-up and margin, ties, and what lacks what."""
+    about = json.loads(chosen.attrs["sweep"])["selection"]
+    winner, runner_up = chosen["winner"], chosen["runner_up"]
+    cells = winner.size
+    lines = [*chosen.attrs["title"].split("\n"), ""]
+    shares: dict[str, tuple[int, str]] = {}
+    for value, where in _each(winner):
+        margins = chosen["margin"].values[where]
+        tie = where & (chosen["tied"].values > 1)
+        ties = int(tie.sum())
+        known = margins[np.isfinite(margins)]
+        count = int(where.sum())
+        said = f"{value:<16} {100 * count / cells:5.1f} % of {cells} cells"
+        if known.size:
+            low, middle, high = np.percentile(known, [0, 50, 100])
+            said += f"; margin {_number(low)} .. {_number(high)} %, median {_number(middle)} %"
+            said += f", mostly to {_most(runner_up, where)}"
+        if ties:
+            said += f"; tie with {_most(chosen['tied_with'], tie)} in {100 * ties / count:.3g} % of them"
+        shares[value] = (count, said)
+    lines += [f"  {said}" for _, said in sorted(shares.values(), key=lambda pair: -pair[0])]
+    none = int((chosen["status"].values != 0).sum())
+    if none:
+        lines.append(f"  {'none':<16} {100 * none / cells:5.1f} % of {cells} cells: nothing to choose")
+    lines += [f"  {name} lacks {', '.join(what)}" for name, what in about["lacking"].items()]
+    return lines
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _each(variable: xr.DataArray) -> list[tuple[str, NDArray[np.bool_]]]:
+    """The values that occur in a variable of labels or numbers, missing ones left out, and where."""
+    values = variable.values
+    if "flag_meanings" in variable.attrs:
+        labels = variable.attrs["flag_meanings"].split()
+        return [(labels[code], values == code) for code in np.unique(values) if labels[code] != NO_VALUE]
+    present = np.unique(values[np.isfinite(values)])
+    return [(text(value) + unit_of(variable), values == value) for value in present]
+
+
+def _most(variable: xr.DataArray, where: NDArray[np.bool_]) -> str:
+    """The value that occurs most often in some cells."""
+    counts = {value: int((there & where).sum()) for value, there in _each(variable)}
+    return max(counts, key=lambda value: counts[value]) if counts else NO_VALUE
+
+
+def labels_of(chosen: xr.Dataset) -> Mapping[str, Any]:
+    """The record of a selection: over, objective, requirements, and what lacks what."""
+    record: Mapping[str, Any] = json.loads(chosen.attrs["sweep"])["selection"]
+    return record
