@@ -101,7 +101,9 @@ def has_credit_formula(given: dict[str, Any]) -> bool:
         case ("step", _):
             return True
         case ("total", "rounds"):
-            return even
+            return True
+        case ("total" | "carried", "window") if given["flow_control"] == "pfc":
+            return True
         case ("carried", "window"):
             return even and given["algorithm"] != "tree" and pair != ("all_reduce", "direct")
     return False
@@ -112,7 +114,7 @@ def status_of_empty_collective(given: dict[str, Any]) -> str:
     above = given["priority_utilization"] if given["queueing_model"] == "priority" else 0
     overloaded = given["egress_utilization"] + above >= 1 and given["queueing_model"] != "md1_note"
     tag = given["packet_formats"][given["packet_format"]]["vlan_tag"]
-    if tag is None and given["vlan"] == "on" and given["framing"] != "none":
+    if tag is None and given["vlan"] == "on":
         return "infeasible"
     if given["chip_count"] > 1_000_001 and given["algorithm"] == "ring" and not has_even_messages(given):
         return "budget"

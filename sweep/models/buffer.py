@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from sweep.registry import parameter, quantity
 
-PAUSE_FRAME_BYTES = 84.0
-"""A pause frame of 64 B with preamble and gap."""
+PAUSE_FRAME_BYTES = 64.0
+"""Bytes of a pause frame, without the gap."""
 
 buffer_size = parameter(
     unit="B",
@@ -35,9 +35,11 @@ congested_queues = parameter(
 )
 
 
-def _pause_delay(propagation: float, frame_pitch: float, wire_rate: float) -> float:
-    """A frame in the way of the pause frame, the pause frame, and the cable there and back."""
-    return (frame_pitch + PAUSE_FRAME_BYTES) / wire_rate + 2 * propagation
+def _pause_delay(
+    base_latency: float, propagation: float, frame_pitch: float, frame_gap: float, wire_rate: float
+) -> float:
+    """A frame in the way of the pause frame, the pause frame, and pipelines and cable there and back."""
+    return (frame_pitch + PAUSE_FRAME_BYTES + frame_gap) / wire_rate + 2 * (base_latency + propagation)
 
 
 pause_delay = parameter(

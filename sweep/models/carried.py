@@ -21,22 +21,15 @@ from __future__ import annotations
 import numpy as np
 
 from sweep.models.collective import AS_PAIRS, DIRECT_ONCE, PAIRWISE, ROUND, STREAMING, alone
-from sweep.models.link import too_few_credits
+from sweep.models.step_credits import starved_chip
+from sweep.models.transfer import switching_of_frame
 from sweep.registry import Choices, Output, kernel, quantity
 
 SAME = 1e-13
-"""Two times are the same if they differ by no more than this share of a step."""
+"""Two times are the same if they differ by no more than this share of the step's time, and rounding."""
 
-
-def starved_chip(
-    chip_count: float,
-    chunk_frames: float,
-    chunk_last_credits: float,
-    usable_credits: float,
-    frame_credits: float,
-) -> bool:
-    """A frame of the chunk needs more credits than exist."""
-    return chip_count > 1 and too_few_credits(chunk_frames, chunk_last_credits, usable_credits, frame_credits)
+ROUNDING = 1e-15
+"""What rounding may amount to, in proportion."""
 
 
 def followed_frames(steps: float, chunk_frames: float, window_frames: float) -> float:
@@ -56,6 +49,42 @@ def no_wait() -> float:
     return 0.0
 
 
+@quantity("chunk_frame_switching", unit="ns", when={"hop_delay": "full"})
+def chunk_frame_switching_full(
+    chunk_first_frame: float,
+    awaited_bytes: float,
+    wire_rate: float,
+    port_rate: float,
+    port_lead: float,
+    switch_hops: float,
+    switch_fixed: float,
+) -> float:
+    """Time that the idle switches of the path add to a chunk's first frame, were it alone."""
+    return switching_of_frame(
+        chunk_first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops, switch_fixed
+    )
+
+
+@quantity("chunk_frame_switching", when={"hop_delay": ("fixed", "note")})
+def chunk_frame_switching_fixed(switch_hops: float, switch_fixed: float) -> float:
+    """Fixed latencies of the switches of the path."""
+    return switch_hops * switch_fixed
+
+
+@quantity("carried_span_latency", unit="ns", when={"credit_span": ("path", "note")})
+def carried_span_of_path(
+    base_latency: float, flight_time: float, chunk_frame_switching: float, step_queueing: float
+) -> float:
+    """One-way latency that carried credits span: the whole path, for a chunk's first frame."""
+    return base_latency + flight_time + chunk_frame_switching + step_queueing
+
+
+@quantity("carried_span_latency", when={"credit_span": "link"})
+def carried_span_of_link(base_latency: float) -> float:
+    """One-way latency that carried credits span: one link."""
+    return base_latency
+
+
 @kernel(
     outputs={"carried_stall": Output("ns")},
     dims={},
@@ -69,30 +98,31 @@ def stall_of_carried_credits(
     chunk_last_credits: float,
     chunk_time: float,
     step_wait: float,
-    usable_credits: float,
+    window_credits: float,
     frame_credits: float,
     window_frames: float,
     virtual_channels: float,
     frame_time: float,
-    step_span_latency: float,
+    carried_span_latency: float,
     drain_time: float,
-    step_credit_return: float,
+    fixed_credit_return: float,
 ) -> float:
     """Time of the collective spent waiting for credits that are carried from step to step."""
-    if chip_count <= 1 or chunk_frames == 0 or usable_credits == np.inf:
+    if chip_count <= 1 or chunk_frames == 0 or window_credits == np.inf:
         return 0.0
+    credit_return = carried_span_latency if np.isnan(fixed_credit_return) else fixed_credit_return
     frames = int(chunk_frames)
     channels = int(virtual_channels)
     window = int(window_frames)
     last_time = chunk_time - (chunk_frames - 1) * frame_time
     fewest = min(frame_credits, chunk_last_credits) if frames > 1 else chunk_last_credits
-    slots = int(min(usable_credits / max(fewest, 1.0), chunk_frames * steps)) + 1
+    slots = int(min(window_credits / max(fewest, 1.0), chunk_frames * steps)) + 1
     # What is out, oldest first: when it is back, and how many credits.
     due = np.empty((channels, slots))
     taken = np.empty((channels, slots))
     oldest = np.zeros(channels, np.int64)
     out = np.zeros(channels, np.int64)
-    free = np.full(channels, usable_credits)
+    free = np.full(channels, window_credits)
     drained = 0.0
     clock = 0.0
     # The state with which later ones are compared, times since its step began; the waiting until then, and its age.
@@ -110,6 +140,7 @@ def stall_of_carried_credits(
     step = 0
     step_count = int(steps)
     while step < step_count:
+        begun = clock
         alike = 0
         shift = 0.0
         i = 0
@@ -128,9 +159,9 @@ def stall_of_carried_credits(
             start = clock
             waited += start - idle_since
             clock += duration
-            drained = max(drained, clock + step_span_latency) + drain_time
+            drained = max(drained, clock + carried_span_latency) + drain_time
             place = (oldest[channel] + out[channel]) % slots
-            due[channel, place] = drained + step_credit_return
+            due[channel, place] = drained + credit_return
             taken[channel, place] = need
             free[channel] -= need
             out[channel] += 1
@@ -139,7 +170,7 @@ def stall_of_carried_credits(
                 if i >= window:
                     moved = start - started[slot]
                     later = due[channel, place] - returned[slot]
-                    tolerance = SAME * (due[channel, place] + clock)
+                    tolerance = SAME * (due[channel, place] - begun) + ROUNDING * due[channel, place]
                     only_own = out[channel] <= i // channels
                     if only_own and abs(moved - shift) <= tolerance and abs(later - shift) <= tolerance:
                         alike += 1
@@ -167,7 +198,7 @@ def stall_of_carried_credits(
                 free[channel] += taken[channel, oldest[channel] % slots]
                 oldest[channel] += 1
                 out[channel] -= 1
-        tolerance = SAME * (clock + drained)
+        tolerance = SAME * (drained - begun) + ROUNDING * drained
         same = abs(drained - clock - saved_drained) <= tolerance
         for channel in range(channels):
             same = same and out[channel] == saved_out[channel]
@@ -190,13 +221,17 @@ def stall_of_carried_credits(
             continue
         else:
             patience *= 2
+        # Times are measured from here on, so that small differences stay visible.
         for channel in range(channels):
             for k in range(out[channel]):
                 place = (oldest[channel] + k) % slots
-                saved_due[channel, k] = due[channel, place] - clock
+                due[channel, place] -= clock
+                saved_due[channel, k] = due[channel, place]
                 saved_taken[channel, k] = taken[channel, place]
             saved_out[channel] = out[channel]
-        saved_drained = drained - clock
+        drained -= clock
+        clock = 0.0
+        saved_drained = drained
         saved_waited = waited
         age = 0
     return waited

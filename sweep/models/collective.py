@@ -29,8 +29,14 @@ from __future__ import annotations
 
 import math
 
-from sweep.models.packet import counted_wire_size, first_frame_size, frame_count, last_frame_size
-from sweep.models.transfer import no_switches, switching_of_frame, switching_of_message
+from sweep.models.packet import (
+    counted_wire_size,
+    first_frame_size,
+    frame_count,
+    last_frame_size,
+    proportional_frame_size,
+)
+from sweep.models.transfer import no_switches, switching_of_message
 from sweep.registry import Choices, parameter, quantity
 
 chip_count = parameter(
@@ -180,14 +186,26 @@ def chunk_time_in_proportion(chunk_size: float, beta: float) -> float:
 # alpha: everything per message besides its bytes.
 
 
-@quantity(unit="B")
-def chunk_first_frame(chunk_size: float, max_payload: float, frame_overhead: float, frame_minimum: float) -> float:
+COUNTED: Choices = {"framing": "exact"}
+IN_PROPORTION: Choices = {"framing": ("none", "full_frames", "note")}
+
+
+@quantity("chunk_first_frame", unit="B", when=COUNTED)
+def chunk_first_frame_counted(
+    chunk_size: float, max_payload: float, frame_overhead: float, frame_minimum: float
+) -> float:
     """Size of a chunk's first frame with padding; 0 without a chunk."""
     return first_frame_size(chunk_size, max_payload, frame_overhead, frame_minimum)
 
 
-@quantity(unit="B")
-def chunk_last_frame(
+@quantity("chunk_first_frame", when=IN_PROPORTION)
+def chunk_first_frame_in_proportion(chunk_size: float, max_payload: float, frame_size: float) -> float:
+    """Size of a chunk's first frame, in proportion to what it carries."""
+    return proportional_frame_size(min(chunk_size, max_payload), max_payload, frame_size)
+
+
+@quantity("chunk_last_frame", unit="B", when=COUNTED)
+def chunk_last_frame_counted(
     chunk_size: float, chunk_frames: float, max_payload: float, frame_overhead: float, frame_minimum: float
 ) -> float:
     """Size of a chunk's last frame with padding; 0 without a chunk."""
@@ -195,11 +213,45 @@ def chunk_last_frame(
     return last if chunk_frames > 0 else 0.0
 
 
+@quantity("chunk_last_frame", when=IN_PROPORTION)
+def chunk_last_frame_in_proportion(
+    chunk_size: float, chunk_frames: float, max_payload: float, frame_size: float
+) -> float:
+    """Size of a chunk's last frame, in proportion to what it carries."""
+    carried = chunk_size - max(chunk_frames - 1, 0.0) * max_payload
+    return proportional_frame_size(carried, max_payload, frame_size)
+
+
+@quantity("chunk_gap", unit="B", when=COUNTED)
+def gap_of_chunk_frames(frame_gap: float) -> float:
+    """Gap after each frame of a chunk."""
+    return frame_gap
+
+
+@quantity("chunk_gap", when=IN_PROPORTION)
+def chunk_gap_in_proportion() -> float:
+    """Gap after each frame of a chunk: counted in proportion to its bytes instead."""
+    return 0.0
+
+
+@quantity("step_awaited_bytes", unit="B", when={"hop_delay": "full"}, internal=True)
+def step_awaited_full(awaited_bytes: float) -> float:
+    """Bytes of a frame that a switch waits for in a step before it sends the frame on."""
+    return awaited_bytes
+
+
+@quantity("step_awaited_bytes", when={"hop_delay": ("fixed", "note")})
+def step_awaited_ignored() -> float:
+    """Bytes of a frame that a switch waits for in a step before it sends the frame on: not counted."""
+    return 0.0
+
+
 @quantity("step_switching", unit="ns", when={"hop_delay": "full"})
 def step_switching_full(
     chunk_first_frame: float,
     chunk_last_frame: float,
-    frame_gap: float,
+    chunk_gap: float,
+    chunk_last_slack: float,
     awaited_bytes: float,
     wire_rate: float,
     port_rate: float,
@@ -211,7 +263,8 @@ def step_switching_full(
     return switching_of_message(
         chunk_first_frame,
         chunk_last_frame,
-        frame_gap,
+        chunk_gap,
+        chunk_last_slack,
         awaited_bytes,
         wire_rate,
         port_rate,
@@ -228,24 +281,15 @@ def step_switching_fixed(switch_hops: float, switch_fixed: float) -> float:
 
 
 @quantity("step_frame_switching", unit="ns", when={"hop_delay": "full"})
-def step_frame_switching_full(
-    chunk_first_frame: float,
-    awaited_bytes: float,
-    wire_rate: float,
-    port_rate: float,
-    port_lead: float,
-    switch_hops: float,
-    switch_fixed: float,
-) -> float:
-    """Time that the idle switches of the path add to a chunk's first frame, were it alone."""
-    added = switching_of_frame(chunk_first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
-    return switch_hops * switch_fixed + added if switch_hops > 0 else 0.0
+def step_frame_switching_full(frame_switching: float) -> float:
+    """Time that the idle switches of the path add to a full frame of a chunk, were it alone."""
+    return frame_switching
 
 
 @quantity("step_frame_switching", when={"hop_delay": ("fixed", "note")})
-def step_frame_switching_fixed(step_switching: float) -> float:
-    """Time that the idle switches of the path add to a chunk's first frame: as to any."""
-    return step_switching
+def step_frame_switching_fixed(switch_hops: float, switch_fixed: float) -> float:
+    """Fixed latencies of the switches of the path."""
+    return switch_hops * switch_fixed
 
 
 @quantity("step_queueing_delay", unit="ns", when={"hop_delay": "full"})
@@ -290,16 +334,10 @@ def alpha_twice(steps: float) -> float:
     return min(steps, 2.0)
 
 
-@quantity("gaps_saved", unit="ns", when={"framing": "exact"})
-def gap_saved_per_alpha(alpha_count: float, chunk_frames: float, frame_gap: float, port_lead: float) -> float:
+@quantity(unit="ns")
+def gaps_saved(alpha_count: float, chunk_frames: float, chunk_gap: float, port_lead: float) -> float:
     """Time by which the gaps after the last frames pass ports that are faster than the link sooner."""
-    return alpha_count * frame_gap * port_lead if chunk_frames > 0 else 0.0
-
-
-@quantity("gaps_saved", when={"framing": ("none", "full_frames", "note")})
-def no_gaps_saved() -> float:
-    """Time by which the gaps after the last frames pass ports that are faster than the link sooner: not counted."""
-    return 0.0
+    return alpha_count * chunk_gap * port_lead if chunk_frames > 0 else 0.0
 
 
 # Time and bandwidth.
@@ -332,23 +370,26 @@ def algorithm_bandwidth(message_size: float, collective_latency: float) -> float
 
 @quantity("bus_factor", unit="1", when={"collective": "all_reduce"})
 def bus_factor_all_reduce(chip_count: float) -> float:
-    """Bytes that the busiest link must carry, over the bytes of the collective."""
+    """Bytes that a chip must send, and get, over the bytes of the collective, if it has one port."""
     return 2 * (chip_count - 1) / chip_count
 
 
 @quantity("bus_factor", when={"collective": (*ONCE, "all_to_all")})
 def bus_factor_others(chip_count: float) -> float:
-    """Bytes that the busiest link must carry, over the bytes of the collective."""
+    """Bytes that a chip must send, and get, over the bytes of the collective, if it has one port."""
     return (chip_count - 1) / chip_count
 
 
 @quantity("bus_factor", when={"collective": "broadcast"})
 def bus_factor_broadcast() -> float:
-    """Bytes that the busiest link must carry, over the bytes of the collective: all of them."""
+    """Bytes that a chip must get, over the bytes of the collective: all of them."""
     return 1.0
 
 
 @quantity(unit="GB/s", unstable=0.0)
 def bus_bandwidth(algorithm_bandwidth: float, bus_factor: float) -> float:
-    """Bandwidth of the busiest link that the collective's time amounts to; comparable with link_bandwidth."""
+    """Bandwidth of each chip's port that the collective's time amounts to, by the convention of the public benchmarks.
+
+    Comparable with link_bandwidth, and not above it but for pipelined trees, where chips have several links.
+    """
     return algorithm_bandwidth * bus_factor

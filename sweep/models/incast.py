@@ -12,7 +12,7 @@ No waiting for credits, and none for other traffic but the mean of it. Times in 
 
 from __future__ import annotations
 
-from sweep.models.transfer import no_switches, switching_of_frame
+from sweep.models.transfer import forwarding_of_frame, no_switches
 from sweep.registry import parameter, quantity
 
 incast_senders = parameter(
@@ -40,9 +40,9 @@ def incast_latency(
     switch_fixed: float,
 ) -> float:
     """Time from the start of all senders until the last byte and gap have arrived."""
-    first = switching_of_frame(first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
+    first = forwarding_of_frame(first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
     first += first_frame * port_lead  # since its start
-    last = switching_of_frame(last_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
+    last = forwarding_of_frame(last_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
     last += last_frame * port_lead
     last_pitch = wire_size - max(frames - 1, 0.0) * frame_pitch
     from_first_round = first + incast_senders * wire_size / port_rate

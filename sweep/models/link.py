@@ -40,7 +40,8 @@ fec_overhead = parameter(
     default=0.0,
     minimum=0.0,
     below=1.0,
-    doc="Share of link_bandwidth lost to FEC; a MAC rate already excludes it",
+    doc="Share of link_bandwidth lost to FEC, on links and ports of a path (not in switch_latency and queueing); a MAC "
+    "rate already excludes it",
     source="design note, fec_overhead_ratio 0.03",
 )
 base_latency = parameter(
@@ -98,7 +99,7 @@ drain_time = parameter(
 credit_return_latency = parameter(
     unit="ns",
     minimum=0.0,
-    doc="Latency of a returned credit; unset: the span's one-way latency",
+    doc="Latency of a returned credit, with credit_model window; unset: the span's one-way latency",
     source="",
 )
 
@@ -164,7 +165,7 @@ def frame_credits(frame_size: float, credit_size: float) -> float:
 
 @quantity(unit="1")
 def window_frames(credit_limit: float, frame_credits: float, virtual_channels: float) -> float:
-    """Full frames that may be under way at once, all virtual channels together; see `lender` for none at all."""
+    """Full frames that may be under way at once, all virtual channels together; 1 if not even one may (infeasible)."""
     return max(math.floor(credit_limit / frame_credits), 1.0) * virtual_channels
 
 
@@ -184,9 +185,32 @@ def lender_of_last(
     return frames - 1 - beside_last * virtual_channels
 
 
-def stall_of_window(
+def stall_before_last(
     frames: float,
     earlier_windows: float,
+    window_frames: float,
+    frame_time: float,
+    drain_time: float,
+    credit_loop: float,
+) -> float:
+    """Time by which credits delay the last frame but one of a message, against frames back to back (ns).
+
+    The window is K = `window_frames` full frames, and `earlier_windows` are the whole ones before that frame. Frame i
+    starts at i t while credits last. After that the slower of wire and drain sets the pace; and if K frames at that
+    pace do not cover the loop, each window waits for the rest of it.
+
+    Exact: equal to the recurrence over all frames, start_i = max(start_{i-1} + t, credits of frame i - K back).
+    """
+    pace = max(frame_time, drain_time)
+    wait = credit_loop - window_frames * pace
+    windows = earlier_windows if wait > 0 else 1.0
+    earlier_frames = frames - 2 if earlier_windows >= 1 else 0.0
+    return max(windows * wait + earlier_frames * (pace - frame_time), 0.0)
+
+
+def stall_of_last(
+    stall_before: float,
+    frames: float,
     lender: float,
     lender_windows: float,
     window_frames: float,
@@ -196,22 +220,13 @@ def stall_of_window(
 ) -> float:
     """Time by which credits delay the last frame of a message, against frames back to back (ns).
 
-    The window is K = `window_frames` full frames. `earlier_windows` are the whole windows before the last frame but
-    one, `lender_windows` those before the `lender`, the frame whose credits the last frame waits for. Frame i starts
-    at i t while credits last. After that the slower of wire and drain sets the pace; and if K frames at that pace do
-    not cover the loop, each window waits for the rest of it. A frame's credits are back one loop after its start,
-    later where frames queue to be drained.
-
-    Exact: equal to the recurrence over all frames, start_i = max(start_{i-1} + t, credits of frame i - K back).
+    It starts after the frame before it, and once the credits of the `lender` are back: one loop after that one's start,
+    later where frames queue to be drained. `lender_windows` are the whole windows before the lender.
     """
     pace = max(frame_time, drain_time)
     wait = credit_loop - window_frames * pace
-    windows = earlier_windows if wait > 0 else 1.0
-    earlier_frames = frames - 2 if earlier_windows >= 1 else 0.0
-    delay_before = windows * wait + earlier_frames * (pace - frame_time)
     credits_back = credit_loop + lender_windows * max(wait, 0.0) + lender * pace
-    delay_of_last = credits_back - (frames - 1) * frame_time if lender >= 0 else 0.0
-    return max(delay_before, delay_of_last, 0.0)
+    return max(stall_before, credits_back - (frames - 1) * frame_time if lender >= 0 else 0.0)
 
 
 def too_few_credits(frames: float, last_credits: float, credit_limit: float, frame_credits: float) -> bool:
@@ -292,10 +307,23 @@ def lender_windows(lender: float, window_frames: float) -> float:
     return whole_windows(lender, window_frames)
 
 
-@quantity("credit_stall", unit="ns", when={"credit_model": "window", "flow_control": "cbfc"})
-def credit_stall_window(
+@quantity(unit="ns")
+def stall_before_last_frame(
     frames: float,
     earlier_windows: float,
+    window_frames: float,
+    frame_time: float,
+    drain_time: float,
+    credit_loop: float,
+) -> float:
+    """Time that the message's last frame but one waits for credits, as a sliding window."""
+    return stall_before_last(frames, earlier_windows, window_frames, frame_time, drain_time, credit_loop)
+
+
+@quantity("credit_stall", unit="ns", when={"credit_model": "window", "flow_control": "cbfc"})
+def credit_stall_window(
+    stall_before_last_frame: float,
+    frames: float,
     lender: float,
     lender_windows: float,
     window_frames: float,
@@ -304,14 +332,33 @@ def credit_stall_window(
     credit_loop: float,
 ) -> float:
     """Time that the message waits for credits, as a sliding window."""
-    return stall_of_window(
-        frames, earlier_windows, lender, lender_windows, window_frames, frame_time, drain_time, credit_loop
+    return stall_of_last(
+        stall_before_last_frame,
+        frames,
+        lender,
+        lender_windows,
+        window_frames,
+        frame_time,
+        drain_time,
+        credit_loop,
     )
+
+
+@quantity("last_frame_slack", unit="ns")
+def no_slack() -> float:
+    """Time by which credits delay the message's last frame beyond the one before it: not looked at."""
+    return 0.0
+
+
+@quantity("last_frame_slack", when={"credit_model": "window", "flow_control": "cbfc"})
+def slack_of_window(credit_stall: float, stall_before_last_frame: float) -> float:
+    """Time by which credits delay the message's last frame beyond the one before it."""
+    return credit_stall - stall_before_last_frame
 
 
 @quantity("credit_stall", when={"credit_model": "window", "flow_control": "pfc"})
 def credit_stall_pfc() -> float:
-    """Time that the message waits for credits: none, pause frames need no credits."""
+    """Time that the message waits for credits: none, pause frames need none, and the buffer is taken as endless."""
     return 0.0
 
 
@@ -343,7 +390,8 @@ def link_rate_of_window(
 
 @quantity("link_rate", when={"flow_control": "pfc", "credit_model": "window"})
 def link_rate_without_credits(frame_pitch: float, frame_time: float, drain_time: float) -> float:
-    """Bytes of line time per ns of a long message: the slower of the wire and the drain."""
+    """Bytes of line time per ns of a message that is long against the receiver's buffer: the slower of the wire and the
+    drain, to which pause frames hold the sender."""
     return frame_pitch / max(frame_time, drain_time)
 
 

@@ -117,7 +117,7 @@ def frame_overhead(header_and_checks: float) -> float:
     return header_and_checks
 
 
-@quantity("frame_overhead", when={"framing": "none"})
+@quantity("frame_overhead", when={"framing": "none"}, fails={"infeasible": format_lacks_vlan})
 def no_overhead() -> float:
     """Bytes that a frame adds to its payload: none, headers are not counted."""
     return 0.0
@@ -173,6 +173,11 @@ def frame_count(size: float, max_payload: float) -> float:
 def first_frame_size(size: float, max_payload: float, frame_overhead: float, frame_minimum: float) -> float:
     """Size of a message's first frame with padding, 0 without a message (B)."""
     return max(min(size, max_payload) + frame_overhead, frame_minimum) if size > 0 else 0.0
+
+
+def proportional_frame_size(carried: float, max_payload: float, frame_size: float) -> float:
+    """Size of a frame that carries some bytes, if it is to a full one as its payload is (B)."""
+    return carried * frame_size / max_payload
 
 
 def last_frame_size(

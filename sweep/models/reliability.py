@@ -24,9 +24,9 @@ residual_ber = parameter(
 )
 
 
-def _frames_of_a_round_trip(credit_loop: float, frame_time: float) -> float:
-    """Frames that are sent in a round trip of the link."""
-    return math.ceil(credit_loop / frame_time)
+def _frames_of_a_round_trip(link_rate: float, frame_pitch: float, credit_loop: float) -> float:
+    """Frames that a long message has under way in a round trip of its credits."""
+    return max(math.ceil(link_rate * credit_loop / frame_pitch * (1 - 1e-12)), 1.0)
 
 
 retry_window = parameter(
@@ -60,5 +60,5 @@ def goodput(link_rate: float, max_payload: float, frame_pitch: float, retry_effi
 
 @quantity(unit="1")
 def delivered_share(sends_again: float, frame_error: float) -> float:
-    """Share of a long message's payload that ever arrives: all of it with retry."""
-    return 1.0 if sends_again > 0 else 1 - frame_error
+    """Share of a long message's payload that ever arrives: with retry all of it, unless no frame does."""
+    return 1.0 if sends_again > 0 and frame_error < 1 else 1 - frame_error

@@ -18,8 +18,9 @@ from sweep.models.collective import alone
 from sweep.models.link import (
     lender_of_last,
     proportional_credits,
+    stall_before_last,
     stall_in_rounds,
-    stall_of_window,
+    stall_of_last,
     too_few_credits,
     whole_windows,
 )
@@ -73,6 +74,18 @@ def no_fixed_credit_return() -> float:
     return math.nan
 
 
+@quantity("round_bytes", unit="B", when={"credit_model": "rounds"}, internal=True)
+def bytes_of_round(credit_bytes: float) -> float:
+    """Bytes after which a message waits for a round trip."""
+    return credit_bytes
+
+
+@quantity("round_bytes", when={"credit_model": "window"})
+def no_rounds() -> float:
+    """Bytes after which a message waits for a round trip: endless, a window has no rounds."""
+    return math.inf
+
+
 @quantity("window_credits", unit="1", when={"credit_model": "window"}, internal=True)
 def window_credits_of_channel(usable_credits: float) -> float:
     """Credits that hold back a virtual channel as a sliding window."""
@@ -116,6 +129,13 @@ def chunk_last_credits_in_proportion(
     return proportional_credits(chunk_size, chunk_frames, max_payload, frame_size, credit_size)
 
 
+def starved_chip(
+    chip_count: float, chunk_frames: float, chunk_last_credits: float, window_credits: float, frame_credits: float
+) -> bool:
+    """A frame of the largest message needs more credits than exist."""
+    return chip_count > 1 and too_few_credits(chunk_frames, chunk_last_credits, window_credits, frame_credits)
+
+
 def chunk_needs_too_many_credits(
     chunk_frames: float, chunk_last_credits: float, credit_limit: float, frame_credits: float
 ) -> bool:
@@ -147,10 +167,25 @@ def chunk_lender_windows(chunk_lender: float, window_frames: float) -> float:
     return whole_windows(chunk_lender, window_frames)
 
 
-@quantity("step_credit_stall", unit="ns", when={"credit_model": "window", "flow_control": "cbfc"})
-def step_credit_stall_window(
+@quantity(unit="ns")
+def stall_before_last_of_chunk(
     chunk_frames: float,
     chunk_earlier_windows: float,
+    window_frames: float,
+    frame_time: float,
+    drain_time: float,
+    step_credit_loop: float,
+) -> float:
+    """Time that a chunk's last frame but one waits for credits, as a sliding window."""
+    return stall_before_last(
+        chunk_frames, chunk_earlier_windows, window_frames, frame_time, drain_time, step_credit_loop
+    )
+
+
+@quantity("step_credit_stall", unit="ns", when={"credit_model": "window", "flow_control": "cbfc"})
+def step_credit_stall_window(
+    stall_before_last_of_chunk: float,
+    chunk_frames: float,
     chunk_lender: float,
     chunk_lender_windows: float,
     window_frames: float,
@@ -159,9 +194,9 @@ def step_credit_stall_window(
     step_credit_loop: float,
 ) -> float:
     """Time that a chunk waits for credits, as a sliding window."""
-    return stall_of_window(
+    return stall_of_last(
+        stall_before_last_of_chunk,
         chunk_frames,
-        chunk_earlier_windows,
         chunk_lender,
         chunk_lender_windows,
         window_frames,
@@ -183,10 +218,24 @@ def step_credit_stall_rounds(chunk_size: float, credit_bytes: float, step_span_l
     return stall_in_rounds(chunk_size, credit_bytes, 2 * step_span_latency)
 
 
+@quantity("chunk_last_slack", unit="ns")
+def no_chunk_slack() -> float:
+    """Time by which credits delay a chunk's last frame beyond the one before it: not looked at."""
+    return 0.0
+
+
+@quantity(
+    "chunk_last_slack", when={"credit_scope": "step", "credit_model": "window", "flow_control": "cbfc"}, moot=alone
+)
+def chunk_slack_of_window(chip_count: float, step_credit_stall: float, stall_before_last_of_chunk: float) -> float:
+    """Time by which credits delay a chunk's last frame beyond the one before it."""
+    return 0.0 if chip_count <= 1 else step_credit_stall - stall_before_last_of_chunk
+
+
 # Time of the collective spent waiting.
 
 
-def several_chips(chip_count: float) -> bool:
+def no_formula(chip_count: float) -> bool:
     """There is no formula for credits of this scope with this algorithm and credit model."""
     return chip_count > 1
 
@@ -198,14 +247,18 @@ def credit_time_of_steps(chip_count: float, wire_steps: float, step_credit_stall
 
 
 @quantity("credit_time", when={"credit_scope": "total", "credit_model": "rounds"}, moot=alone)
-def credit_time_of_total(
-    chip_count: float, wire_steps: float, chunk_size: float, credit_bytes: float, step_span_latency: float
-) -> float:
+def credit_time_of_total(chip_count: float, sent_bytes: float, credit_bytes: float, step_span_latency: float) -> float:
     """Time of the collective spent waiting for credits, its bytes taken as one message."""
-    return 0.0 if chip_count <= 1 else stall_in_rounds(wire_steps * chunk_size, credit_bytes, 2 * step_span_latency)
+    return 0.0 if chip_count <= 1 else stall_in_rounds(sent_bytes, credit_bytes, 2 * step_span_latency)
 
 
-@quantity("credit_time", when={"credit_scope": ("total", "carried")}, fails={"infeasible": several_chips})
-def no_credit_time(chip_count: float) -> float:
+@quantity("credit_time", when={"credit_scope": ("total", "carried"), "credit_model": "window", "flow_control": "pfc"})
+def credit_time_pfc() -> float:
+    """Time of the collective spent waiting for credits: none, pause frames need none."""
+    return 0.0
+
+
+@quantity("credit_time", when={"credit_scope": ("total", "carried")}, fails={"infeasible": no_formula})
+def no_credit_time() -> float:
     """Time of the collective spent waiting for credits: none for one chip, unknown for more."""
-    return 0.0 * chip_count
+    return 0.0

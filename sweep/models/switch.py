@@ -48,7 +48,8 @@ switch_cell = parameter(
     unit="B",
     integer=True,
     minimum=1,
-    doc="Cells in which a switch moves frames, the last one padded; unset: it moves them as they are",
+    doc="Cells in which a switch moves frames, the last one padded, at the rate that a full frame leaves; unset: it "
+    "moves frames as they are",
     source="shared-memory switches, often 256 B",
 )
 
@@ -78,15 +79,15 @@ def cell_factor_without_cells() -> float:
 
 
 @quantity("forwarding_delay", unit="ns")
-def cut_through_delay(frame_size: float, port_mac_rate: float) -> float:
+def cut_through_delay(frame_size: float, port_mac_rate: float, cell_factor: float) -> float:
     """Time to receive as much of a full frame as forwarding needs: its first 64 bytes."""
-    return min(CUT_THROUGH_BYTES, frame_size) / port_mac_rate
+    return min(CUT_THROUGH_BYTES, frame_size) * cell_factor / port_mac_rate
 
 
 @quantity("forwarding_delay", when={"forwarding": "store_and_forward"})
-def store_and_forward_delay(frame_size: float, port_mac_rate: float) -> float:
+def store_and_forward_delay(frame_size: float, port_mac_rate: float, cell_factor: float) -> float:
     """Time to receive as much of a full frame as forwarding needs: all of it."""
-    return frame_size / port_mac_rate
+    return frame_size * cell_factor / port_mac_rate
 
 
 @quantity(unit="ns")

@@ -10,7 +10,7 @@ message's time on the slowest link b = `path_rate`, which paces it:
   with the link at the end of each frame. So the last frame decides, or the full one before it where that is in its way;
   the gap after the last frame passes at the rate of the port, which is `saved`.
 
-Exact for frames that are sent back to back. Times in ns. Source: design note, section "InterconnectTopology";
+Exact, frame by frame, with credits too. Times in ns. Source: design note, section "InterconnectTopology";
 serialization is paid once, the switches pipeline it.
 """
 
@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import math
 
-from sweep.models.packet import first_frame_size, last_frame_size
+from sweep.models.packet import first_frame_size, last_frame_size, proportional_frame_size
 from sweep.models.switch import CUT_THROUGH_BYTES
-from sweep.registry import parameter, quantity
+from sweep.registry import Choices, parameter, quantity
 
 switch_hops = parameter(
     unit="1",
@@ -130,19 +130,34 @@ def port_lead_ignored() -> float:
     return 0.0
 
 
-def switching_of_frame(
+def forwarding_of_frame(
     size: float, awaited_bytes: float, wire_rate: float, port_rate: float, port_lead: float, switch_hops: float
 ) -> float:
-    """Time that idle switches add to a lone frame's at the slower of both rates, without `switch_fixed` (ns)."""
+    """Time that forwarding in idle switches adds to a lone frame's at the slower of both rates (ns)."""
     awaited = min(size, awaited_bytes)
     first = max(awaited / wire_rate - size * port_lead, 0.0)
     return first + (switch_hops - 1) * (awaited / port_rate)
 
 
+def switching_of_frame(
+    size: float,
+    awaited_bytes: float,
+    wire_rate: float,
+    port_rate: float,
+    port_lead: float,
+    switch_hops: float,
+    switch_fixed: float,
+) -> float:
+    """Time that idle switches add to a lone frame's at the slower of both rates (ns)."""
+    added = forwarding_of_frame(size, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
+    return switch_hops * switch_fixed + added if switch_hops > 0 else 0.0
+
+
 def switching_of_message(
     first_frame: float,
     last_frame: float,
-    frame_gap: float,
+    gap: float,
+    slack: float,
     awaited_bytes: float,
     wire_rate: float,
     port_rate: float,
@@ -152,33 +167,64 @@ def switching_of_message(
 ) -> float:
     """Time that idle switches add to what a message takes at the slower of both rates (ns).
 
-    The last frame leaves the path as if it were alone, or right after a full frame before it.
+    The last frame leaves the path as if it were alone, or right after a full frame before it, if credits do not hold
+    it back for `slack` longer than that one.
     """
-    alone = switching_of_frame(last_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
-    behind = switching_of_frame(first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
-    behind -= (frame_gap + last_frame) * port_lead
+    alone = forwarding_of_frame(last_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
+    behind = forwarding_of_frame(first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
+    behind -= (gap + last_frame) * port_lead + slack
     return switch_hops * switch_fixed + max(alone, behind) if switch_hops > 0 else 0.0
 
 
-@quantity(unit="B")
-def first_frame(message_size: float, max_payload: float, frame_overhead: float, frame_minimum: float) -> float:
+COUNTED: Choices = {"framing": ("exact", "note")}
+IN_PROPORTION: Choices = {"framing": ("none", "full_frames")}
+
+
+@quantity("first_frame", unit="B", when=COUNTED)
+def first_frame_counted(message_size: float, max_payload: float, frame_overhead: float, frame_minimum: float) -> float:
     """Size of the message's first frame with padding; 0 without a message."""
     return first_frame_size(message_size, max_payload, frame_overhead, frame_minimum)
 
 
-@quantity(unit="B")
-def last_frame(
+@quantity("first_frame", when=IN_PROPORTION)
+def first_frame_in_proportion(message_size: float, max_payload: float, frame_size: float) -> float:
+    """Size of the message's first frame, in proportion to what it carries."""
+    return proportional_frame_size(min(message_size, max_payload), max_payload, frame_size)
+
+
+@quantity("last_frame", unit="B", when=COUNTED)
+def last_frame_counted(
     message_size: float, frames: float, max_payload: float, frame_overhead: float, frame_minimum: float
 ) -> float:
     """Size of the message's last frame with padding; 0 without a message."""
     return last_frame_size(message_size, frames, max_payload, frame_overhead, frame_minimum) if frames > 0 else 0.0
 
 
+@quantity("last_frame", when=IN_PROPORTION)
+def last_frame_in_proportion(message_size: float, frames: float, max_payload: float, frame_size: float) -> float:
+    """Size of the message's last frame, in proportion to what it carries."""
+    carried = message_size - max(frames - 1, 0.0) * max_payload
+    return proportional_frame_size(carried, max_payload, frame_size)
+
+
+@quantity("counted_gap", unit="B", when=COUNTED)
+def gap_of_frames(frame_gap: float) -> float:
+    """Gap after each frame of the message."""
+    return frame_gap
+
+
+@quantity("counted_gap", when=IN_PROPORTION)
+def gap_in_proportion() -> float:
+    """Gap after each frame of the message: counted in proportion to its bytes instead."""
+    return 0.0
+
+
 @quantity("path_switching", unit="ns", when={"hop_delay": "full"})
 def path_switching_full(
     first_frame: float,
     last_frame: float,
-    frame_gap: float,
+    counted_gap: float,
+    last_frame_slack: float,
     awaited_bytes: float,
     wire_rate: float,
     port_rate: float,
@@ -190,7 +236,8 @@ def path_switching_full(
     return switching_of_message(
         first_frame,
         last_frame,
-        frame_gap,
+        counted_gap,
+        last_frame_slack,
         awaited_bytes,
         wire_rate,
         port_rate,
@@ -200,16 +247,10 @@ def path_switching_full(
     )
 
 
-@quantity("gap_saved", unit="ns", when={"framing": ("exact", "note")})
-def gap_saved_of_counted(frames: float, frame_gap: float, port_lead: float) -> float:
+@quantity(unit="ns")
+def gap_saved(frames: float, counted_gap: float, port_lead: float) -> float:
     """Time by which the gap after the message passes a port that is faster than the link sooner."""
-    return frame_gap * port_lead if frames > 0 else 0.0
-
-
-@quantity("gap_saved", when={"framing": ("none", "full_frames")})
-def no_gap_saved() -> float:
-    """Time by which the gap after the message passes a port that is faster than the link sooner: not counted."""
-    return 0.0
+    return counted_gap * port_lead if frames > 0 else 0.0
 
 
 @quantity("path_switching", when={"hop_delay": "note"})
@@ -249,7 +290,7 @@ def path_queueing(switch_hops: float, hop_queueing: float) -> float:
 
 @quantity("frame_switching", unit="ns", when={"hop_delay": "full"})
 def frame_switching_full(
-    first_frame: float,
+    frame_size: float,
     awaited_bytes: float,
     wire_rate: float,
     port_rate: float,
@@ -257,20 +298,25 @@ def frame_switching_full(
     switch_hops: float,
     switch_fixed: float,
 ) -> float:
-    """Time that the idle switches of the path add to the message's first frame, were it alone."""
-    added = switching_of_frame(first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops)
-    return switch_hops * switch_fixed + added if switch_hops > 0 else 0.0
+    """Time that the idle switches of the path add to a full frame, were it alone."""
+    return switching_of_frame(frame_size, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops, switch_fixed)
 
 
-@quantity("frame_switching", when={"hop_delay": ("fixed", "note")})
-def frame_switching_as_message(path_switching: float) -> float:
-    """Time that the idle switches of the path add to the message's first frame: as to any."""
-    return path_switching
+@quantity("frame_switching", when={"hop_delay": "note"})
+def frame_switching_as_noted(switch_hops: float, switch_fixed: float, forwarding_delay: float) -> float:
+    """Time of a full frame in the idle switches of the path."""
+    return switch_hops * (switch_fixed + forwarding_delay)
+
+
+@quantity("frame_switching", when={"hop_delay": "fixed"})
+def frame_switching_fixed(switch_hops: float, switch_fixed: float) -> float:
+    """Fixed latencies of the switches of the path."""
+    return switch_hops * switch_fixed
 
 
 @quantity(unit="ns")
 def path_latency(base_latency: float, flight_time: float, frame_switching: float, path_queueing: float) -> float:
-    """One-way latency of the path: from a frame's end on the first link until it has arrived."""
+    """One-way latency of the path: from a full frame's end on the first link until it has arrived."""
     return base_latency + flight_time + frame_switching + path_queueing
 
 

@@ -10,10 +10,11 @@
 | double_binary | 2 d alpha + 2 tm(D) | two binary trees with half of the bytes each, one port |
 
 d = floor(log2 n), the depth of a complete binary tree. A broadcast takes half of the alphas, and for tm(D) a factor of
-ceil(log2 n), floor(log2 n), (d + m - 1)/m, 2 and 1; the design note has none. The last two schedules are estimates, up
-to 29 % low: they leave out that the pipeline fills. With fewer than four chips no chip of a binary tree has two
-children below a parent, and single_binary pays one tm(D) less (for a broadcast with fewer than three). A message of
-fewer bytes than pieces has a piece per byte. Times in ns.
+ceil(log2 n), floor(log2 n), (d + m - 1)/m, 2 and 1; the design note has none. The last two schedules are estimates:
+they leave out that the pipeline fills, and are up to 29 % low while a frame is short against alpha, up to half beyond
+that. With fewer than four chips no chip of a binary tree has two children below a parent, and single_binary pays one
+tm(D) less (for a broadcast with fewer than three). A message of fewer bytes than pieces has a piece per byte. Times in
+ns.
 
 Source: design note, calc_cdma_collective_latency; Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth
 broadcast, reduction and scan, Parallel Computing 35, 2009.
@@ -23,6 +24,7 @@ from __future__ import annotations
 
 import math
 
+from sweep.models.transfer import switching_of_frame
 from sweep.registry import Choices, parameter, quantity
 
 tree_schedule = parameter(
@@ -51,6 +53,8 @@ REDUCE: Choices = {"collective": "all_reduce", "algorithm": "tree"}
 BROADCAST: Choices = {"collective": "broadcast", "algorithm": "tree"}
 TREE: Choices = {"collective": ("all_reduce", "broadcast"), "algorithm": "tree"}
 BINARY = ("pipelined", "single_binary", "double_binary")
+FEW_WIRES = ("note", "single_binary", "double_binary")
+"""Schedules that pay the wire less often than alpha."""
 
 
 def floor_log2(count: float) -> float:
@@ -115,6 +119,25 @@ def piece_of_whole_bytes(message_size: float, pieces: float) -> float:
 def piece_of_any_size(message_size: float, pieces: float) -> float:
     """Bytes that a chip sends in one step: a piece, whole or not."""
     return message_size / pieces
+
+
+@quantity("step_switching", when=TREE | {"tree_schedule": FEW_WIRES, "hop_delay": "full"})
+def switching_of_level(
+    chunk_first_frame: float,
+    awaited_bytes: float,
+    wire_rate: float,
+    port_rate: float,
+    switch_hops: float,
+    switch_fixed: float,
+) -> float:
+    """Time that the idle switches of the path delay a level: what faster ports catch up is counted with the wire."""
+    return switching_of_frame(chunk_first_frame, awaited_bytes, wire_rate, port_rate, 0.0, switch_hops, switch_fixed)
+
+
+@quantity("gaps_saved", when=TREE | {"tree_schedule": FEW_WIRES})
+def no_gaps_saved() -> float:
+    """Time by which the gaps after the last frames pass faster ports sooner: not looked at."""
+    return 0.0
 
 
 @quantity("wire_steps", when=TREE | {"tree_schedule": ("binomial", "binomial_own_links")})

@@ -22,13 +22,20 @@ from sweep.models.collective import FORWARDED, alone
 from sweep.models.link import (
     lender_of_last,
     proportional_credits,
+    stall_before_last,
     stall_in_rounds,
-    stall_of_window,
-    too_few_credits,
+    stall_of_last,
     whole_windows,
 )
-from sweep.models.packet import counted_wire_size, first_frame_size, frame_count, last_frame_size
-from sweep.models.transfer import switching_of_frame, switching_of_message
+from sweep.models.packet import (
+    counted_wire_size,
+    first_frame_size,
+    frame_count,
+    last_frame_size,
+    proportional_frame_size,
+)
+from sweep.models.step_credits import starved_chip
+from sweep.models.transfer import switching_of_message
 from sweep.models.tree import floor_log2, is_power_of_two
 from sweep.registry import Choices, Output, kernel, quantity
 
@@ -66,7 +73,7 @@ def chunks_to_pass_on(message_size: float, chip_count: float) -> float:
 @quantity("chunk_size", when=FORWARDED | {"chunking": "fractional"})
 def chunks_of_any_size_to_pass_on(message_size: float, chip_count: float) -> float:
     """Bytes of the largest message: the chunks of all others, whole or not."""
-    return (chip_count - 1) * (message_size / chip_count)
+    return (chip_count - 1) * message_size / chip_count
 
 
 @quantity(unit="1", internal=True)
@@ -84,23 +91,18 @@ def uneven_count_of_steps(steps: float) -> float:
 def size_of_step(step: float, algorithm: str, chunking: str, message_size: float, chip_count: float) -> float:
     """Bytes of the message in a step, from 0; halving and doubling take the same sizes, so each comes twice."""
     if algorithm == "ring":
-        chunk = message_size / chip_count
-        return (chip_count - 1 - step) * (np.ceil(chunk) if chunking == "whole_bytes" else chunk)
-    halvings = np.floor(step / 2) + 1
+        chunks = chip_count - 1 - step
+        if chunking == "whole_bytes":
+            return chunks * math.ceil(message_size / chip_count)
+        return chunks * message_size / chip_count
+    halvings = math.floor(step / 2) + 1
     if halvings > floor_log2(chip_count):
         return message_size
     part = message_size / math.ldexp(1.0, int(halvings))
-    return np.ceil(part) if chunking == "whole_bytes" else part
+    return math.ceil(part) if chunking == "whole_bytes" else part
 
 
 # Parts of their times.
-
-
-def starved_chip(
-    chip_count: float, chunk_frames: float, chunk_last_credits: float, window_credits: float, frame_credits: float
-) -> bool:
-    """A frame of the largest message needs more credits than exist."""
-    return chip_count > 1 and too_few_credits(chunk_frames, chunk_last_credits, window_credits, frame_credits)
 
 
 STEP_BUDGET = 1e6
@@ -136,9 +138,6 @@ def uneven_steps(
     algorithm: str,
     chunking: str,
     framing: str,
-    hop_delay: str,
-    credit_model: str,
-    credit_span: str,
     chunk_frames: float,
     chunk_last_credits: float,
     max_payload: float,
@@ -146,86 +145,83 @@ def uneven_steps(
     frame_minimum: float,
     frame_size: float,
     frame_gap: float,
+    chunk_gap: float,
     beta: float,
     path_rate: float,
     wire_rate: float,
     port_rate: float,
     port_lead: float,
-    awaited_bytes: float,
+    step_awaited_bytes: float,
     switch_hops: float,
     switch_fixed: float,
-    base_latency: float,
-    flight_time: float,
-    step_queueing: float,
+    round_bytes: float,
     window_credits: float,
     credit_size: float,
-    credit_bytes: float,
     frame_credits: float,
     window_frames: float,
     virtual_channels: float,
     frame_time: float,
     drain_time: float,
-    fixed_credit_return: float,
+    step_span_latency: float,
+    step_credit_loop: float,
 ) -> tuple[float, float, float, float, float]:
     """Payload, time on the wire, time in idle switches, waiting for credits, and gaps saved, over all messages."""
-    payload = wire_time = switching = stall = gaps = 0.0
+    payload = wire_time = switching = stalls = gaps = 0.0
     for step in range(int(uneven_count)):
         size = size_of_step(step, algorithm, chunking, message_size, chip_count)
         frames = frame_count(size, max_payload)
-        payload += size
+        carried_by_last = size - max(frames - 1, 0.0) * max_payload
         if framing == "exact":
-            wire_time += (
-                counted_wire_size(size, frames, max_payload, frame_overhead, frame_minimum, frame_size, frame_gap)
-                / path_rate
-            )
+            wire = counted_wire_size(size, frames, max_payload, frame_overhead, frame_minimum, frame_size, frame_gap)
+            own_time = wire / path_rate
+            first = first_frame_size(size, max_payload, frame_overhead, frame_minimum)
+            last = last_frame_size(size, frames, max_payload, frame_overhead, frame_minimum) if frames > 0 else 0.0
+            last_credits = float(math.ceil(last / credit_size))
         else:
-            wire_time += size * beta
-        last_frame = 0.0
-        if frames > 0:
-            last_frame = last_frame_size(size, frames, max_payload, frame_overhead, frame_minimum)
-            if framing == "exact":
-                gaps += frame_gap * port_lead
-        own_switching = frame_switching = switch_hops * switch_fixed
-        if hop_delay == "full" and switch_hops > 0:
-            first_frame = first_frame_size(size, max_payload, frame_overhead, frame_minimum)
-            frame_switching += switching_of_frame(
-                first_frame, awaited_bytes, wire_rate, port_rate, port_lead, switch_hops
-            )
-            own_switching = switching_of_message(
-                first_frame,
-                last_frame,
-                frame_gap,
-                awaited_bytes,
-                wire_rate,
-                port_rate,
-                port_lead,
-                switch_hops,
-                switch_fixed,
-            )
-        switching += own_switching
-        span = base_latency
-        if credit_span != "link":
-            span += flight_time + frame_switching + step_queueing
-        if credit_model == "rounds":
-            stall += stall_in_rounds(size, credit_bytes, 2 * span)
-        elif frames > 0 and window_credits < np.inf:
-            if framing == "exact":
-                last_credits = np.ceil(last_frame / credit_size)
-            else:
-                last_credits = proportional_credits(size, frames, max_payload, frame_size, credit_size)
-            lender = lender_of_last(frames, last_credits, window_credits, frame_credits, virtual_channels)
-            back = span if np.isnan(fixed_credit_return) else fixed_credit_return
-            stall += stall_of_window(
+            own_time = size * beta
+            first = proportional_frame_size(min(size, max_payload), max_payload, frame_size)
+            last = proportional_frame_size(carried_by_last, max_payload, frame_size)
+            last_credits = proportional_credits(size, frames, max_payload, frame_size, credit_size)
+        stall = stall_in_rounds(size, round_bytes, 2 * step_span_latency)
+        slack = 0.0
+        if frames > 0 and window_credits < np.inf:
+            before = stall_before_last(
                 frames,
                 whole_windows(frames - 2, window_frames),
+                window_frames,
+                frame_time,
+                drain_time,
+                step_credit_loop,
+            )
+            lender = lender_of_last(frames, last_credits, window_credits, frame_credits, virtual_channels)
+            stall = stall_of_last(
+                before,
+                frames,
                 lender,
                 whole_windows(lender, window_frames),
                 window_frames,
                 frame_time,
                 drain_time,
-                frame_time + span + drain_time + back,
+                step_credit_loop,
             )
-    return payload, wire_time, switching, stall, gaps
+            slack = stall - before
+        payload += size
+        wire_time += own_time
+        stalls += stall
+        gaps += chunk_gap * port_lead if frames > 0 else 0.0
+        switching += switching_of_message(
+            first,
+            last,
+            chunk_gap,
+            slack,
+            step_awaited_bytes,
+            wire_rate,
+            port_rate,
+            port_lead,
+            switch_hops,
+            switch_fixed,
+        )
+    return payload, wire_time, switching, stalls, gaps
 
 
 @quantity("sent_bytes", when=UNEVEN)

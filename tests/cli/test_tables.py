@@ -29,8 +29,8 @@ def test_a_name_or_a_part_of_one_picks_entries_with_unit_bounds_default_and_sour
     _, shown, _ = cli("params", "credit_limit", "fec_")
     assert shown == (
         "fec_overhead  1; >= 0 and < 1; default 0\n"
-        "    Share of link_bandwidth lost to FEC; a MAC rate already excludes it. Source: design note,\n"
-        "    fec_overhead_ratio 0.03.\n"
+        "    Share of link_bandwidth lost to FEC, on links and ports of a path (not in switch_latency and\n"
+        "    queueing); a MAC rate already excludes it. Source: design note, fec_overhead_ratio 0.03.\n"
         "credit_limit  1; >= 1 and <= 32767; default 512\n"
         "    Credits of one virtual channel. Source: design note, credit_limit_per_vc.\n"
     )

@@ -125,16 +125,19 @@ def starts(
     return started
 
 
-def ready_times(frames: Sequence[Frame], rates: Sequence[Number], forwarding: str) -> list[Fraction]:
+def ready_times(
+    frames: Sequence[Frame], rates: Sequence[Number], forwarding: str, started: Sequence[Fraction] | None = None
+) -> list[Fraction]:
     """When each frame of a message may start on the last of some links in a row; the switches between take no time.
 
     A switch may send a frame on once it has its first 64 bytes, or all of it, and not so early that it would run out of
-    bytes. Frames are sent back to back on the first link, and leave each switch in order.
+    bytes. Frames start on the first link when they are said to have `started`, or back to back, and leave each switch
+    in order.
     """
     free = [Fraction(0)] * len(rates)
     ready = []
-    for frame in frames:
-        start = free[0]
+    for number, frame in enumerate(frames):
+        start = free[0] if started is None else started[number]
         for link, rate in enumerate(rates):
             if link > 0:
                 rate_in = Fraction(rates[link - 1])
@@ -147,10 +150,16 @@ def ready_times(frames: Sequence[Frame], rates: Sequence[Number], forwarding: st
     return ready
 
 
-def delivered(frames: Sequence[Frame], rates: Sequence[Number], forwarding: str, senders: int = 1) -> Fraction:
+def delivered(
+    frames: Sequence[Frame],
+    rates: Sequence[Number],
+    forwarding: str,
+    senders: int = 1,
+    started: Sequence[Fraction] | None = None,
+) -> Fraction:
     """When the last link is done with a message, or with one each of several senders that share only that link."""
     free = Fraction(0)
-    for ready, frame in zip(ready_times(frames, rates, forwarding), frames, strict=True):
+    for ready, frame in zip(ready_times(frames, rates, forwarding, started), frames, strict=True):
         for _ in range(senders):
             free = max(free, ready) + Fraction(frame.pitch) / rates[-1]
     return free

@@ -44,6 +44,6 @@ def test_headroom_takes_what_comes_during_the_delay_and_one_more_frame(delay, ra
     assert got == close(rate * delay + 1402)
 
 
-def test_by_default_a_pause_takes_a_frame_in_the_way_itself_and_the_cable_both_ways():
+def test_by_default_a_pause_takes_a_frame_in_the_way_itself_and_pipelines_and_cable_both_ways():
     got = sweep.quantities.pfc_headroom(switch_hops=1, link_bandwidth=50)
-    assert got == close(1422 + 84 + 50 * 2 * 5 + 1402)
+    assert got == close(1422 + 84 + 50 * 2 * (150 + 5) + 1402)

@@ -248,6 +248,35 @@ def test_where_steps_do_not_follow_each_other_on_one_link_there_is_no_formula(ch
     assert point("credit_time", credit_scope="carried", chip_count=1, **choices).value == 0
 
 
+def test_a_drain_that_is_slower_by_two_parts_in_a_million_is_not_taken_for_a_state_that_repeats():
+    """The backlog grows by 1/16384 ns per frame; after 16384 frames it is a nanosecond, and credits begin to wait."""
+    wire, extra, frames, steps = 64.0, 2.0**-14, 4, 100_000
+    given = {
+        "packet_format": "afh_lite",
+        "max_payload": 1008,
+        "message_size": 1008 * (steps + 1),
+        "chip_count": steps + 1,
+        "link_bandwidth": 16,
+        "credit_limit": 4 * frames,
+        "base_latency": 64.0,
+        "credit_return_latency": (frames - 1) * wire - 2 * 64.0 - extra - 1.0,
+        "drain_time": wire + extra,
+        "collective": "all_to_all",
+        "algorithm": "direct",
+        **BARE,
+    }
+    clock = drained = waited = 0.0
+    out = deque()
+    for _ in range(steps):
+        start = max(clock, out.popleft() if len(out) == frames else 0.0)
+        waited += start - clock
+        clock = start + wire
+        drained = max(drained, clock + 64.0) + given["drain_time"]
+        out.append(drained + given["credit_return_latency"])
+    assert waited > 4
+    assert sweep.quantities.credit_time(credit_scope="carried", **given) == pytest.approx(waited, rel=1e-6)
+
+
 def test_millions_of_steps_are_extrapolated_from_a_few():
     """Beyond the first steps each period of them waits alike: the time grows in proportion."""
     given = {"credit_scope": "carried", "credit_limit": 6, "base_latency": 1000}

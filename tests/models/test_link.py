@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 import sweep
-from tests.models import BARE, cells, close, cut, point, points, preset, starts
+from tests.models import BARE, cells, close, cut, delivered, point, points, preset, starts
 
 DRAINS = ("none", "below_frame_time", "frame_time", "above_frame_time")
 SEED = 20_240_611
@@ -332,7 +332,8 @@ def brute_force(link):
     if started is None:
         return None
     sent = started[-1] + frames[-1].pitch / rate
-    return sent + link["base"], sent + path
+    arrived = delivered(frames, [rate] * (hops + 1), "cut_through", started=started)
+    return sent + link["base"], arrived + link["base"] + link["cable"] * (hops + 1) + hops * link["fixed"]
 
 
 @pytest.mark.parametrize("drain", DRAINS)

@@ -86,9 +86,17 @@ def test_a_full_port_is_unstable(model, output):
 
 def test_a_port_that_both_classes_fill_is_unstable():
     for above, load, status in ((0.05, 0.94, "ok"), (0.05, 0.95, "unstable"), (1, 0, "unstable"), (0, 1, "unstable")):
-        for output in ("queueing", "priority_queueing"):
-            given = {"queueing_model": "priority", "priority_utilization": above, "egress_utilization": load}
-            assert point(output, **given).status == status
+        given = {"queueing_model": "priority", "priority_utilization": above, "egress_utilization": load}
+        assert point("queueing", **given).status == point("queueing_p99", **given).status == status
+
+
+@pytest.mark.parametrize("load", [0.95, 1, 1.5])
+def test_the_upper_class_does_not_see_that_data_overloads_the_port(load):
+    """A data frame is always in service when no small one is: W0 of both filled up to 1."""
+    residual = (Fraction(0.05) * Fraction(64, 25) + (1 - Fraction(0.05)) * Fraction(1406, 25)) / 2
+    got = point("priority_queueing", egress_utilization=load, **MAXIMUM)
+    assert (got.value, got.status) == (close(residual / (1 - Fraction(0.05))), "ok")
+    assert point("priority_queueing", priority_utilization=1, **MAXIMUM).status == "unstable"
 
 
 def test_cells_are_served_whole():
@@ -202,7 +210,10 @@ def waits_below_a_class(above, load, small, large, arrivals, draw):
     return waits
 
 
-@pytest.mark.parametrize(("above", "load", "within"), [(0.05, 0.6, 0.03), (0.3, 0.3, 0.03), (0.2, 0.5, 0.03)])
+@pytest.mark.parametrize(
+    ("above", "load", "within"),
+    [(0.05, 0.6, 0.03), (0.3, 0.3, 0.03), (0.2, 0.5, 0.03), (0.05, 0.05, 0.03), (0.2, 0.05, 0.04), (0.05, 0.2, 0.05)],
+)
 def test_data_below_a_class_of_small_frames_waits_as_in_a_simulation(above, load, within):
     waits = sorted(waits_below_a_class(above, load, 2.56, 56.24, 200_000, random.Random(SEED)))
     given = {"queueing_model": "priority", "priority_utilization": above, "egress_utilization": load, **MAXIMUM}
@@ -246,10 +257,11 @@ def test_the_percentile_grows_without_end_towards_a_full_port():
         assert waits[-1] / means[-1] == pytest.approx(math.log(100), rel=1e-9)  # heavy traffic: exponential
 
 
-def test_where_small_frames_alone_make_data_wait_there_is_no_closed_form():
-    given = {"queueing_model": "priority", "priority_utilization": 0.95, "egress_utilization": 0.0001, **MAXIMUM}
-    assert point("queueing_p99", **given).status == "undefined"
-    assert point("queueing", **given).status == "ok"
+def test_a_data_frame_that_is_alone_waits_for_small_frames_only():
+    """Behind small frames at rho: their own queue, stretched by those that overtake."""
+    given = {"queueing_model": "priority", "priority_utilization": 0.5, "egress_utilization": 0, **MAXIMUM}
+    alone = {"egress_utilization": 0.5, "packet_format": "afh_lite", "max_payload": 48, "port_bandwidth": 25}
+    assert point("queueing_p99", **given).value == close(2 * point("queueing_p99", **alone).value)
 
 
 def test_the_note_has_no_percentile():

@@ -83,15 +83,30 @@ def test_without_errors_goodput_is_the_payload_of_the_link_rate(packet_format):
 
 def test_by_default_all_frames_of_a_round_trip_are_sent_again():
     """28.44 ns per frame; out and back 28.44 + 2 x 150: 11.55 frames."""
-    for base, window in ((150, 12), (0, 1)):
-        default = sweep.quantities.goodput(residual_ber=1e-6, base_latency=base)
-        assert default == sweep.quantities.goodput(residual_ber=1e-6, base_latency=base, retry_window=window)
+    for given, window in (
+        ({}, 12),
+        ({"base_latency": 0}, 1),
+        ({"credit_limit": 6}, 1),  # one frame may be under way
+        ({"credit_limit": 31}, 5),
+        ({"credit_limit": 6, "flow_control": "pfc"}, 12),
+        ({"drain_time": 100}, 5),  # a frame leaves every 100 ns, and credits are back in 428.44 ns
+    ):
+        default = sweep.quantities.goodput(residual_ber=1e-6, **given)
+        assert default == close(sweep.quantities.goodput(residual_ber=1e-6, retry_window=window, **given))
+
+
+def test_the_rate_of_a_long_message_does_not_depend_on_a_message():
+    given = {"switch_hops": 3, "forwarding": "store_and_forward", "credit_limit": 12, "link_bandwidth": 10}
+    for output in ("link_rate", "goodput", "retry_efficiency"):
+        found = {point(output, message_size=size, residual_ber=1e-6, **given).value for size in (0, 1, 1344, 10**6)}
+        assert len(found) == 1
 
 
 def test_a_link_on_which_no_frame_arrives_has_no_goodput():
     for packet_format in ("standard", "afh_lite"):
-        got = point("goodput", residual_ber=0.999, packet_format=packet_format)
-        assert (got.value, got.status) == (0, "ok")
+        for output in ("goodput", "delivered_share"):
+            got = point(output, residual_ber=0.999, packet_format=packet_format)
+            assert (got.value, got.status) == (0, "ok")
 
 
 @pytest.mark.parametrize("channels", [1, 2, 8])

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 import sweep
-from tests.models import BARE, Frame, close, cut, delivered, point, points, preset
+from tests.models import BARE, Frame, cells, close, cut, delivered, point, points, preset, starts
 
 SEED = 20_261_203
 OVERHEAD = {"standard": 58, "afh_gen1": 30, "afh_lite": 16}
@@ -209,6 +209,57 @@ def test_a_message_over_links_and_ports_of_any_rates_is_its_frames_one_by_one(fo
         assert point("collective_latency", **ring).value == pytest.approx(4 * float(expected), rel=1e-12), given
 
 
+@pytest.mark.parametrize("forwarding", ["cut_through", "store_and_forward"])
+def test_a_message_that_waits_for_credits_is_its_frames_one_by_one_too(forwarding):
+    """Ports as fast as the link or faster, no gap: credits of a full frame are back after it has crossed the path."""
+    draw = random.Random(SEED)
+    waited = 0
+    for _ in range(3000):
+        payload = draw.choice((64, 1000, 1344))
+        overhead, packet_format = draw.choice(((58, "standard"), (16, "afh_lite")))
+        minimum = draw.choice((0, 64))
+        size = payload * draw.randrange(12) + draw.choice((1, 5, payload, draw.randint(1, payload)))
+        link, port, hops = draw.choice((16, 25, 50)), draw.choice((50, 100)), draw.randint(1, 4)
+        frames = cut(size, payload, overhead, minimum)
+        full = cut(payload, payload, overhead, minimum)
+        rates = [link] + [port] * hops
+        fixed, base = draw.choice((0, 10, 100)), draw.choice((0, 20, 150))
+        idle = base + 5 * (hops + 1) + fixed * hops
+        span = idle + delivered(full, rates, forwarding) - Fraction(full[0].pitch, link)
+        credits = cells(full[0], 64) * draw.randint(1, 6) + draw.choice((0, 1))
+        started = starts(
+            frames,
+            rate=link,
+            credit_size=64,
+            credits=credits,
+            channels=1,
+            latency=span,
+            drain=Fraction(0),
+            back=span,
+        )
+        expected = idle + delivered(frames, rates, forwarding, started=started)
+        waited += started[-1] > Fraction(sum(frame.pitch for frame in frames[:-1]), link)
+        given = {
+            "packet_format": packet_format,
+            "max_payload": payload,
+            "min_frame": minimum,
+            "line_gap": 0,
+            "message_size": size,
+            "link_bandwidth": link,
+            "port_bandwidth": port,
+            "switch_hops": hops,
+            "switch_fixed": fixed,
+            "base_latency": base,
+            "forwarding": forwarding,
+            "credit_size": 64,
+            "credit_limit": credits,
+        }
+        assert point("transfer_latency", **given).value == pytest.approx(float(expected), rel=1e-12), given
+        ring = {**given, "chip_count": 3, "message_size": 3 * size}
+        assert point("collective_latency", **ring).value == pytest.approx(4 * float(expected), rel=1e-12), given
+    assert waited > 1000
+
+
 @pytest.mark.parametrize(
     ("size", "port", "latency"),
     [
@@ -222,6 +273,17 @@ def test_a_message_over_links_and_ports_of_any_rates_is_its_frames_one_by_one(fo
 def test_a_frame_from_a_slow_link_into_a_port_by_hand(size, port, latency):
     given = {"message_size": size, "link_bandwidth": 25, "port_bandwidth": port, "switch_hops": 1}
     assert sweep.quantities.transfer_latency(**given) == close(latency)
+
+
+@pytest.mark.parametrize("framing", ["none", "full_frames", "exact", "note"])
+@pytest.mark.parametrize("forwarding", ["cut_through", "store_and_forward"])
+@pytest.mark.parametrize("port", [10, 25, 100])
+def test_through_ports_of_any_rate_time_does_not_fall_as_the_message_grows(framing, forwarding, port):
+    given = {"framing": framing, "forwarding": forwarding, "port_bandwidth": port, "link_bandwidth": 25}
+    sizes = (0, 1, 5, 6, 7, 63, 64, 65, 1285, 1286, 1287, 1343, 1344, 1345, 1400, 2687, 2688, 2689, 2690, 2752)
+    for output, scale in (("transfer_latency", 1), ("collective_latency", 8), ("incast_latency", 1)):
+        times = [point(output, switch_hops=2, message_size=scale * size, **given).value for size in sizes]
+        assert times == sorted(times), output
 
 
 def test_a_line_rate_is_one_for_ports_too():

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import sweep
-from tests.models import point
+from tests.models import point, points
 
 MIB = 2**20
 FRAMES = 781  # of 1344 bytes in 1 MiB, the last with 256
@@ -181,6 +181,25 @@ def test_two_binary_trees_halve_what_a_chip_sends_if_it_passes_on_in_one_of_them
         given = {"collective": collective, "algorithm": "tree", "tree_schedule": "double_binary", "chip_count": chips}
         assert sweep.quantities.wire_steps(**given) == wires
         assert busiest_port(chips, {0: 0.5, chips // 2: 0.5}, up) <= wires + 0.5
+
+
+FAST_PORTS = {"switch_hops": 1, "link_bandwidth": 25, "port_bandwidth": 100, "chip_count": 64}
+
+
+@pytest.mark.parametrize("forwarding", ["cut_through", "store_and_forward"])
+@pytest.mark.parametrize("schedule", ["binomial", "binomial_own_links", "pipelined", "single_binary", "double_binary"])
+@pytest.mark.parametrize("collective", ["all_reduce", "broadcast"])
+def test_with_faster_ports_parts_still_sum_up_and_time_does_not_fall(collective, schedule, forwarding):
+    names = ("wire_time", "header_time", "credit_time", "switch_time", "queueing_time", "pipeline_time")
+    before = 0.0
+    for size in (0, 1, 6, 64, 65, 1286, 1287, 1344, 1345, 1400, 2688, 2689, 50_000):
+        given = {"collective": collective, "algorithm": "tree", "tree_schedule": schedule, "message_size": size}
+        got = points(("collective_latency", *names), forwarding=forwarding, **given, **FAST_PORTS)
+        time = got["collective_latency"].value
+        assert sum(got[name].value for name in names) == pytest.approx(time, rel=1e-12), size
+        assert min(got[name].value for name in names) >= 0
+        assert time >= before, size
+        before = time
 
 
 def test_the_note_has_no_broadcast():

@@ -144,6 +144,20 @@ def test_the_note_takes_an_all_to_all_on_a_ring_for_one_among_pairs():
     assert sweep.quantities.collective_latency(collective="all_to_all", chip_count=8) > 2 * ring
 
 
+def test_chunks_of_any_size_that_fill_whole_frames_take_no_more():
+    """27 of 30 chunks of 4480 bytes are 4032 bytes, three frames; rounding must not make it four."""
+    given = {"chunking": "fractional", "chip_count": 30, **FORWARDED}
+    for size in range(4480, 4480 * 40, 4480):
+        wire = sum(
+            frames * 1344 + rest + (frames + (rest > 0)) * 78
+            for frames, rest in (divmod(Fraction(k * size, 30), 1344) for k in range(1, 30))
+        )
+        padding = sum(max(6 - rest, 0) for k in range(1, 30) for rest in [Fraction(k * size, 30) % 1344] if rest > 0)
+        expected = Fraction(wire + padding, 50) + 29 * 150
+        got = sweep.quantities.collective_latency(message_size=size, flow_control="pfc", **given)
+        assert got == pytest.approx(float(expected), rel=1e-12), size
+
+
 def test_on_a_ring_of_two_or_three_chips_nothing_or_little_is_passed_on():
     for chips, times in ((2, 1), (3, 1.5)):
         given = {"collective": "all_to_all", "chip_count": chips, "message_size": 6 * 1344}
