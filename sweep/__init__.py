@@ -16,9 +16,14 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sweep.api import load_grid, open_result, parameters, plan, quantities, run
     from sweep.registry import Output, kernel, parameter, prepared, quantity
+    from sweep.views.crossover import crossovers
+    from sweep.views.select import select
+    from sweep.views.sensitivity import sensitivity
+    from sweep.views.threshold import threshold
 
 __all__ = [
     "Output",
+    "crossovers",
     "kernel",
     "load_grid",
     "open_result",
@@ -29,16 +34,23 @@ __all__ = [
     "quantities",
     "quantity",
     "run",
+    "select",
+    "sensitivity",
+    "threshold",
 ]
 
-_REGISTRY_NAMES = {"Output", "kernel", "parameter", "prepared", "quantity"}
+_HOMES = dict.fromkeys(("Output", "kernel", "parameter", "prepared", "quantity"), "sweep.registry") | {
+    "crossovers": "sweep.views.crossover",
+    "select": "sweep.views.select",
+    "sensitivity": "sweep.views.sensitivity",
+    "threshold": "sweep.views.threshold",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'sweep' has no attribute {name!r}")
-    home = "sweep.registry" if name in _REGISTRY_NAMES else "sweep.api"
-    return getattr(importlib.import_module(home), name)
+    return getattr(importlib.import_module(_HOMES.get(name, "sweep.api")), name)
 
 
 def __dir__() -> list[str]:

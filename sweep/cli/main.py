@@ -19,6 +19,9 @@ COMMANDS = {
     "outputs": "List the outputs that a grid can ask for.",
     "show": "Summarise a result.",
     "select": "Say which packet format, or other value, is best where.",
+    "threshold": "Find the smallest value of a parameter that meets a bound.",
+    "crossover": "Find where the best choice changes.",
+    "sensitivity": "Say which parameters matter at a point, and how much.",
     "plot": "Draw a heat map of a result.",
 }
 

@@ -37,6 +37,9 @@ def is_met(dataset: xr.Dataset, name: str, label: str) -> xr.DataArray:
     if name not in known:
         what = f"{name!r} is no output with labels; there are {', '.join(known)}{nearest(name, known)}"
         raise InputError([Fault("--require", what)])
+    if name in dataset and dataset[name].dtype == object:  # labels as texts, of a result that was opened
+        there: xr.DataArray = dataset[name] == label
+        return there
     if name in dataset:
         labels = dataset[name].attrs["flag_meanings"].split()
         check_label(name, label, labels)

@@ -1,0 +1,237 @@
+"""Sensitivity at a point: which parameters an output depends on there, and how strongly.
+
+The elasticity d ln(output) / d ln(parameter) says by how many percent the output changes if a parameter grows by one
+percent; the slope says by how much per unit. Both are central differences: numbers move by a small share of
+themselves, whole numbers by one or by that share, whichever is more, so that steps of frames and credits are seen as
+what they are. At a bound, or at 0, the difference is one-sided; at 0 there is only a slope.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sweep.engine.graph import resolve
+from sweep.engine.point import evaluate
+from sweep.errors import Fault, InputError, nearest
+from sweep.grid.reader import Grid
+from sweep.grid.units import exact
+from sweep.registry import Parameter, Registry
+from sweep.views.summary import text
+
+STEP = 1e-4
+"""Share of itself by which a number is moved."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What one parameter does: its value, elasticity (NaN at 0) and slope; NaN where the output has no value beside."""
+
+    name: str
+    unit: str
+    value: float
+    elasticity: float
+    slope: float
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """An output at a point, and the effect of each numeric parameter that it is computed from, strongest first."""
+
+    output: str
+    unit: str
+    value: float
+    status: str
+    effects: tuple[Effect, ...]
+    where: str
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Parameters that do nothing here."""
+        return tuple(effect.name for effect in self.effects if effect.slope == 0)
+
+
+def sensitivity(
+    grid: Grid | str | Path | Mapping[str, Any],
+    output: str | None = None,
+    at: Mapping[str, Any] | None = None,
+    step: float = STEP,
+) -> Sensitivity:
+    """Elasticities of an output (the grid's first number) to all numeric parameters at one point of a grid.
+
+    `at` gives values to parameters, on the grid's axes or not; other axes stand at their first value. Evaluated in
+    plain Python, nothing is compiled. Raises InputError.
+    """
+    from sweep.api import load_grid
+
+    loaded = grid if isinstance(grid, Grid) else load_grid(grid)
+    registry = loaded.registry
+    name = output or next((x for x in loaded.outputs if is_number(registry, x)), loaded.outputs[0])
+    if name not in registry.outputs or not is_number(registry, name):
+        numbers = [x for x in registry.outputs if is_number(registry, x)]
+        raise InputError([Fault("--of", f"{name!r} is no output that is a number{nearest(name, numbers)}")])
+    given = point_of(loaded, at or {})
+    graph = resolve(registry, [name], given, {})
+    values, statuses = evaluate(graph, used(given, graph.parameters))
+    effects = [
+        effect_of(registry, name, given, parameter, float(values[parameter.name]), float(values[name]), step)
+        for parameter in registry.parameters.values()
+        if (parameter.name in graph.parameters or parameter.name in graph.nodes)
+        and not parameter.is_choice
+        and not parameter.is_table
+        and values.get(parameter.name) is not None
+    ]
+    effects.sort(
+        key=lambda effect: (-abs(effect.elasticity if math.isfinite(effect.elasticity) else 0), -abs(effect.slope))
+    )
+    axes = [x for axis in loaded.axes for x in axis.members]
+    shown = [
+        f"{x.replace('_', ' ')} {with_unit(given[x], registry.parameters[x].unit)}"
+        for x in dict.fromkeys((*axes, *(at or {})))
+        if x in given
+    ]
+    unit = graph.output(name).unit
+    status = statuses[graph.owner[name]]
+    return Sensitivity(name, unit, float(values[name]), status, tuple(effects), ", ".join(shown))
+
+
+def with_unit(value: Any, unit: str) -> str:
+    """A value with its unit, if it has one."""
+    return text(value) if isinstance(value, str) or unit == "1" else f"{text(value)} {unit}"
+
+
+def is_number(registry: Registry, name: str) -> bool:
+    """Whether an output is one number per point."""
+    owner = registry.output_owner.get(name)
+    if owner is None:
+        return False
+    description = registry.quantities[owner].outputs[name]
+    return not description.categories and not description.dims
+
+
+def point_of(grid: Grid, at: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of all parameters that a grid gives, its axes at one position each. Raises InputError."""
+    given = dict(grid.fixed)
+    faults = []
+    for axis in grid.axes:
+        given |= {
+            name: values[0] if isinstance(values, tuple) else float(values[0]) for name, values in axis.members.items()
+        }
+    for name, value in at.items():
+        parameter = grid.registry.parameters.get(name)
+        if parameter is None or parameter.is_table:
+            faults.append(Fault("--at", f"{name!r} is not a parameter{nearest(name, grid.registry.parameters)}"))
+            continue
+        try:
+            given[name] = value_of(grid.registry, parameter, value, given)
+        except ValueError as error:
+            faults.append(Fault(f"--at {name}", str(error)))
+    if faults:
+        raise InputError(faults)
+    return given
+
+
+def value_of(registry: Registry, parameter: Parameter, value: Any, given: Mapping[str, Any]) -> Any:
+    """A value as a parameter takes it, from a number or a text with a unit. Raises ValueError."""
+    if parameter.is_choice:
+        labels = registry.labels(parameter, given)
+        if str(value) not in labels:
+            raise ValueError(
+                f"{parameter.name} is one of {', '.join(labels)}, not {value!r}{nearest(str(value), labels)}"
+            )
+        return str(value)
+    number = float(exact(value, parameter.unit)) if isinstance(value, str) else float(value)
+    if not parameter.allows(number) or (parameter.integer and number != math.floor(number)):
+        kind = "a whole number" if parameter.integer else "a number"
+        raise ValueError(f"{parameter.name} is {kind} {parameter.bounds}, not {text(number)}")
+    return number
+
+
+def used(given: Mapping[str, Any], needed: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the given values that a graph needs."""
+    return {name: value for name, value in given.items() if name in needed}
+
+
+def effect_of(
+    registry: Registry,
+    output: str,
+    given: Mapping[str, Any],
+    parameter: Parameter,
+    value: float,
+    here: float,
+    step: float,
+) -> Effect:
+    """The effect of one parameter on an output."""
+
+    def output_at(moved: float) -> float:
+        there = {**given, parameter.name: moved}
+        graph = resolve(registry, [output], there, {})
+        return float(evaluate(graph, used(there, graph.parameters))[0][output])
+
+    size = abs(value) * step if value else step
+    size = max(math.floor(size), 1.0) if parameter.integer else size
+    low = value - size if parameter.allows(value - size) and value else value
+    high = value + size if parameter.allows(value + size) else value
+    below, above = (here if x == value else output_at(x) for x in (low, high))
+    if not (math.isfinite(below) and math.isfinite(above)) and math.isfinite(here):  # no value on one side
+        low, below = (value, here) if not math.isfinite(below) else (low, below)
+        high, above = (value, here) if not math.isfinite(above) else (high, above)
+    slope = (above - below) / (high - low) if high > low else math.nan
+    elasticity = math.nan
+    if low > 0 and below > 0 and above > 0 and high > low:
+        elasticity = math.log(above / below) / math.log(high / low)
+    elif slope == 0:
+        elasticity = 0.0
+    return Effect(parameter.name, parameter.unit, value, elasticity, slope)
+
+
+def sensitivity_table(found: Sensitivity) -> list[str]:
+    """Lines: the point, each parameter that does something, and those that do nothing."""
+    value = found.status if found.status != "ok" else with_unit(found.value, found.unit)
+    lines = [f"{found.output} is {value} at {found.where or 'the defaults'}", ""]
+    active = [effect for effect in found.effects if effect.slope != 0]
+    if active:
+        lines.append(f"  {'parameter':<24} {'value':>20} {'elasticity':>12}  slope")
+    for effect in active:
+        own = with_unit(effect.value, effect.unit)
+        elastic = "" if math.isnan(effect.elasticity) else f"{effect.elasticity:+.4f}"
+        slope = f"{effect.slope:+.6g} {found.unit} per {effect.unit}"
+        lines.append(f"  {effect.name:<24} {own:>20} {elastic:>12}  {slope}")
+    if found.idle:
+        lines += ["", f"  no effect here: {', '.join(found.idle)}"]
+    return lines
+
+
+def draw_sensitivity(found: Sensitivity, path: Path) -> None:
+    """A bar chart of the elasticities, strongest on top. Raises InputError where it cannot be written."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    bars = [effect for effect in found.effects if effect.elasticity and math.isfinite(effect.elasticity)][::-1]
+    with mpl.rc_context({"font.size": 10, "svg.hashsalt": "sweep"}):
+        figure, axes = plt.subplots(figsize=(8, 1.6 + 0.32 * max(len(bars), 1)), layout="constrained")
+        names = [effect.name.replace("_", " ") for effect in bars]
+        sizes = [effect.elasticity for effect in bars]
+        colours = ["#D55E00" if size > 0 else "#0072B2" for size in sizes]
+        drawn = axes.barh(
+            names, sizes, color=colours, hatch=["" if size > 0 else "///" for size in sizes], edgecolor="white"
+        )
+        axes.bar_label(drawn, [f"{size:+.3f}" for size in sizes], padding=3, fontsize=9)
+        axes.axvline(0, color="black", linewidth=0.8)
+        axes.margins(x=0.18)
+        axes.set_xlabel("elasticity: percent of change per percent of the parameter (hatched: the output falls)")
+        heading = f"{found.output.replace('_', ' ')} {with_unit(found.value, found.unit)}"
+        axes.set_title("\n".join([heading, textwrap.fill(found.where, 90)]), fontsize=11)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
+        except OSError as error:
+            raise InputError([Fault(str(path), f"cannot be written: {error.strerror}")]) from None
+        finally:
+            plt.close(figure)
