@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sweep.api import load_grid, open_result, parameters, plan, quantities, run
     from sweep.registry import Output, kernel, parameter, prepared, quantity
     from sweep.views.crossover import crossovers
+    from sweep.views.pareto import pareto
     from sweep.views.select import select
     from sweep.views.sensitivity import sensitivity
     from sweep.views.threshold import threshold
@@ -29,6 +30,7 @@ __all__ = [
     "open_result",
     "parameter",
     "parameters",
+    "pareto",
     "plan",
     "prepared",
     "quantities",
@@ -41,6 +43,7 @@ __all__ = [
 
 _HOMES = dict.fromkeys(("Output", "kernel", "parameter", "prepared", "quantity"), "sweep.registry") | {
     "crossovers": "sweep.views.crossover",
+    "pareto": "sweep.views.pareto",
     "select": "sweep.views.select",
     "sensitivity": "sweep.views.sensitivity",
     "threshold": "sweep.views.threshold",

@@ -22,6 +22,7 @@ COMMANDS = {
     "threshold": "Find the smallest value of a parameter that meets a bound.",
     "crossover": "Find where the best choice changes.",
     "sensitivity": "Say which parameters matter at a point, and how much.",
+    "pareto": "Find the points that no other beats in all objectives.",
     "plot": "Draw a heat map of a result.",
 }
 
