@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sweep.api import load_grid, open_result, parameters, plan, quantities, run
     from sweep.registry import Output, kernel, parameter, prepared, quantity
+    from sweep.views.compare import compare
     from sweep.views.crossover import crossovers
     from sweep.views.pareto import pareto
     from sweep.views.select import select
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Output",
+    "compare",
     "crossovers",
     "kernel",
     "load_grid",
@@ -42,6 +44,7 @@ __all__ = [
 ]
 
 _HOMES = dict.fromkeys(("Output", "kernel", "parameter", "prepared", "quantity"), "sweep.registry") | {
+    "compare": "sweep.views.compare",
     "crossovers": "sweep.views.crossover",
     "pareto": "sweep.views.pareto",
     "select": "sweep.views.select",

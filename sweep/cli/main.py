@@ -23,6 +23,7 @@ COMMANDS = {
     "crossover": "Find where the best choice changes.",
     "sensitivity": "Say which parameters matter at a point, and how much.",
     "pareto": "Find the points that no other beats in all objectives.",
+    "compare": "Say where two results differ.",
     "plot": "Draw a heat map of a result.",
 }
 
