@@ -40,8 +40,8 @@ demo: $(VENV)/.installed
 test: lint types unit nojit
 
 lint: $(VENV)/.installed
-	$(BIN)/ruff check sweep tests
-	$(BIN)/ruff format --check sweep tests
+	$(BIN)/ruff check sweep tests notebooks
+	$(BIN)/ruff format --check sweep tests notebooks
 
 types: $(VENV)/.installed
 	$(BIN)/mypy

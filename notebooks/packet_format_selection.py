@@ -18,6 +18,8 @@
 # %%
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+
 import sweep
 
 ROOT = Path.cwd() if (Path.cwd() / "grids").exists() else Path.cwd().parent
@@ -41,13 +43,11 @@ limiter.isel(message_size=slice(0, None, 20)).to_pandas()
 # %%
 best = sweep.select(result, over="packet_format", minimise="collective_latency")
 names = best.winner.attrs["flag_meanings"].split()
-here = dict(link_bandwidth=50, chip_count=8, credit_size=256, switch_hops=1)
+here = {"link_bandwidth": 50, "chip_count": 8, "credit_size": 256, "switch_hops": 1}
 cell = best.sel(here).sel(message_size=2**20, method="nearest")
 print(names[int(cell.winner)], f"wins by {float(cell.margin):.2f} % over", names[int(cell.runner_up)])
 
 # %%
-import matplotlib.pyplot as plt
-
 fig, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
 for hops in (0, 1, 2):
     margin = best.margin.sel(here | {"switch_hops": hops})
@@ -71,7 +71,7 @@ for require in ([], ["retry"], ["ecn"], ["pfc_class"]):
 # what it takes to have congestion marks, in time of the collective:
 
 # %%
-given = dict(message_size=2**20, chip_count=8, link_bandwidth=50, switch_hops=1)
+given = {"message_size": 2**20, "chip_count": 8, "link_bandwidth": 50, "switch_hops": 1}
 fastest = sweep.quantities.collective_latency(packet_format="afh_lite", **given)
 for packet_format, vlan in (
     ("afh_lite", "off"),
@@ -93,8 +93,8 @@ for packet_format, vlan in (
 # %% [markdown]
 # ## Where the choice changes, and which knob buys more
 #
-# Formats tie until a frame outgrows the padding; the shortest header wins from there on. Other knobs buy more: one percent
-# of link bandwidth is worth as much as the whole difference between two formats.
+# Formats tie until a frame outgrows the padding; the shortest header wins from there on. Other knobs buy more: one
+# percent of link bandwidth is worth as much as the whole difference between two formats.
 
 # %%
 changes = sweep.crossovers(result.sel(link_bandwidth=[50], credit_size=[256], switch_hops=[1]), along="message_size")
