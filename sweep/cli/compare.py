@@ -41,14 +41,16 @@ def command(
         check_new(Path(output), overwrite)
     with read(Path(first), labels=False) as one, read(Path(second), labels=False) as other:
         found = compare(one, other).load()
-    for line in comparison_table(found):
-        click.echo(line)
-    if output is not None:
-        write_new(found, Path(output), overwrite)
-        click.echo(f"written to {output}")
     if drawn is not None:
         names = [str(name) for name in found.data_vars]
         name = variable or names[0]
         name = next((x for x in (f"{name}_difference", f"{name}_changed") if x in names), name)
         draw_heatmap(found, name, x, y, facet, values, None, None, drawn)
+    if output is not None:
+        write_new(found, Path(output), overwrite)
+    for line in comparison_table(found):
+        click.echo(line)
+    if output is not None:
+        click.echo(f"written to {output}")
+    if drawn is not None:
         click.echo(f"drawn to {drawn}")

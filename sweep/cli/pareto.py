@@ -37,12 +37,13 @@ def command(
         check_new(Path(output), overwrite)
     with read(Path(result), labels=False) as dataset:
         front = pareto(dataset, minimise, maximise, values)
-        for line in pareto_table(front):
-            click.echo(line)
         if drawn is not None:
             draw_pareto(dataset, front, drawn)
     if output is not None:
         write_new(front, Path(output), overwrite)
+    for line in pareto_table(front):
+        click.echo(line)
+    if output is not None:
         click.echo(f"written to {output}")
     if drawn is not None:
         click.echo(f"drawn to {drawn}")

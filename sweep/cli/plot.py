@@ -31,10 +31,11 @@ def command(
     from sweep.store.netcdf import read
     from sweep.views.heatmap import draw_heatmap
 
-    path = picture_path(output or str(Path(result).with_suffix(".png")))
     values = read_at(at)
     reference = split_pair(against, "--against") if against is not None else None
+    path = picture_path(output) if output else None
     with read(Path(result), labels=False) as dataset:
+        path = path or Path(result).with_suffix(".png")
         names = [str(name) for name in dataset.data_vars if name != "status"]
         draw_heatmap(dataset, variable or names[0], x, y, facet, values, best, reference, path)
     click.echo(f"drawn to {path}")

@@ -41,16 +41,20 @@ def command(
     from sweep.views.heatmap import draw_heatmap
     from sweep.views.select import select, selection_table
 
+    drawn = picture_path(picture) if picture is not None else None
+    values = read_at(at)
     names = [name for item in require for name in item.split(",") if name]
     if output is not None:
         check_new(Path(output), overwrite)
     with read(Path(result), labels=False) as dataset:
         chosen = select(dataset, over, minimise, maximise, names)
+    if drawn is not None:
+        draw_heatmap(chosen, "winner", x, y, facet, values, None, None, drawn)
+    if output is not None:
+        write_new(chosen, Path(output), overwrite)
     for line in selection_table(chosen):
         click.echo(line)
     if output is not None:
-        write_new(chosen, Path(output), overwrite)
         click.echo(f"written to {output}")
-    if picture is not None:
-        draw_heatmap(chosen, "winner", x, y, facet, read_at(at), None, None, picture_path(picture))
-        click.echo(f"drawn to {picture}")
+    if drawn is not None:
+        click.echo(f"drawn to {drawn}")

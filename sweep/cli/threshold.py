@@ -45,11 +45,13 @@ def command(
         check_new(Path(output), overwrite)
     with read(Path(result), labels=False) as dataset:
         found = threshold(dataset, meet, along, solve, with_files, say)
+    if drawn is not None:
+        draw_heatmap(found, "threshold", x, y, facet, values, None, None, drawn)
+    if output is not None:
+        write_new(found, Path(output), overwrite)
     for line in threshold_table(found):
         click.echo(line)
     if output is not None:
-        write_new(found, Path(output), overwrite)
         click.echo(f"written to {output}")
     if drawn is not None:
-        draw_heatmap(found, "threshold", x, y, facet, values, None, None, drawn)
         click.echo(f"drawn to {drawn}")

@@ -37,22 +37,25 @@ class PointFunction:
         axes: Sequence[Axis],
         fixed: Mapping[str, Any],
         output: str,
+        keep: tuple[str, ...] = (),
         announce: Announce = ignore,
     ) -> None:
         self.output = output
-        self.kept = tuple(axis for axis in axes if any(isinstance(x, tuple) for x in axis.members.values()))
+        self.announce = announce
+        self.kept = tuple(
+            axis for axis in axes if axis.name in keep or any(isinstance(x, tuple) for x in axis.members.values())
+        )
         self.moving = tuple(name for axis in axes if axis not in self.kept for name in axis.members)
         one = Axis(POINT, {name: np.ones(1) for name in self.moving})
         self.plan = make_plan(registry, [output], [*self.kept, one], fixed)
         self.source = write_kernel(self.plan)
-        self.module = load_kernel(self.source.text, announce)
 
     def __call__(self, columns: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
         """Values over the kept axes and the points; `columns` has an array of equal length for each moving name."""
         count = len(columns[self.moving[0]])
         here = Axis(POINT, {name: np.asarray(columns[name], np.float64) for name in self.moving})
         plan = replace(self.plan, axes={**self.plan.axes, POINT: here})
-        execution = Execution(plan, self.source, self.module)
+        execution = Execution(plan, self.source, load_kernel(self.source.text, self.announce))
         execution.run(os.cpu_count() or 1)
         values = execution.values().outputs[self.output]
         dims = plan.dims[self.output]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,9 +51,14 @@ def status_attributes(of_what: str) -> dict[str, Any]:
     return {"long_name": "status", "comment": f"Why a value is missing; {of_what}"} | flags(STATUSES)
 
 
-def flags(labels: tuple[str, ...]) -> dict[str, Any]:
+def flags(labels: Sequence[str]) -> dict[str, Any]:
     """CF attributes of a variable whose codes stand for labels."""
-    return {"flag_values": np.arange(len(labels), dtype=np.int8), "flag_meanings": " ".join(labels)}
+    return {"flag_values": np.arange(len(labels), dtype=code_type(labels)), "flag_meanings": " ".join(labels)}
+
+
+def code_type(labels: Sequence[str]) -> type[np.int8] | type[np.int32]:
+    """The smallest kind of whole number that has a code for each label."""
+    return np.int8 if len(labels) <= 127 else np.int32
 
 
 def axis_coordinates(axis: Axis, grid: Grid) -> dict[str, Any]:

@@ -142,6 +142,9 @@ def read(path: Path, labels: bool = True) -> xr.Dataset:
     if "sweep" not in dataset.attrs:
         dataset.close()
         raise InputError([Fault(str(path), "is a NetCDF file, but not a result of sweep")])
+    if "status" not in dataset:
+        dataset.close()
+        raise InputError([Fault(str(path), "is damaged: it has no status")])
     if labels:
         try:
             result = dataset.map(with_labels, keep_attrs=True)

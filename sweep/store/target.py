@@ -34,6 +34,7 @@ def check_new(path: Path, overwrite: bool) -> None:
     check_place(path)
     if not overwrite and os.path.lexists(path):
         raise InputError([Fault(str(path), IN_THE_WAY)])
+    check_room(path, 0)
 
 
 def check_room(path: Path, size: int) -> None:

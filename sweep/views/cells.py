@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sweep.axis import Axis
 from sweep.engine.news import Announce
 from sweep.engine.points import PointFunction
+from sweep.errors import Fault, InputError
 from sweep.grid.reader import Grid
+from sweep.views.record import record_of
 
 
 def grid_of(path: Path, with_files: Sequence[str]) -> Grid:
@@ -24,15 +26,66 @@ def grid_of(path: Path, with_files: Sequence[str]) -> Grid:
     if path.suffix != ".nc":
         return load_grid(path, with_files)
     with read(path, labels=False) as dataset:
-        return load_grid(json.loads(dataset.attrs["sweep"])["grid"], with_files)
+        return load_grid(record_of(dataset)["grid"], with_files)
 
 
-def function_of(dataset: xr.Dataset, output: str, with_files: Sequence[str], announce: Announce) -> PointFunction:
-    """An output of a result as a function of numbers, from the grid in the result's own record."""
-    from sweep.api import load_grid
+def function_of(
+    dataset: xr.Dataset,
+    output: str,
+    along: str,
+    with_files: Sequence[str],
+    announce: Announce,
+    keep: Sequence[str] = (),
+) -> PointFunction:
+    """An output of a result as a function of numbers, `along` one of them, from the grid in the result's own record.
 
-    grid = load_grid(json.loads(dataset.attrs["sweep"])["grid"], with_files)
-    return PointFunction(grid.registry, grid.axes, grid.fixed, output, announce)
+    Over the axes on which the output depends, with the values that the dataset has, which may be some of the grid's.
+    `keep` names dimensions that stay whole. Raises InputError where that cannot be.
+    """
+    from sweep import api
+    from sweep.engine.loopnest import write_kernel
+    from sweep.store.record import model_digest
+
+    record = record_of(dataset)
+    grid = api.load_grid(record["grid"], with_files)
+    made = api.plan(grid)
+    if made.graph.output(output).dims:
+        raise InputError([Fault(output, "has a dimension of its own; it cannot be solved for between points")])
+    if model_digest(made, write_kernel(made, grid.statuses).text) != record.get("model_digest"):
+        announce("the formulas have changed since this result was computed; those of now are solved")
+    fixed = dict(grid.fixed)
+    axes = []
+    for axis in grid.axes:
+        if axis.name not in made.dims[output]:
+            fixed |= {name: first_of(values) for name, values in axis.members.items()}
+            continue
+        members = {}
+        for name in axis.members:
+            if name not in dataset.coords:
+                raise InputError([Fault(name, "is no longer a coordinate of this result")])
+            if dataset[name].ndim == 0:
+                fixed[name] = dataset[name].item()
+            else:
+                members[name] = member_of(dataset[name])
+        if members:
+            axes.append(Axis(axis.name, members))
+    function = PointFunction(grid.registry, axes, fixed, output, tuple(keep), announce)
+    if along not in function.moving:
+        what = f"{along!r} moves with others, or is chosen from; only an axis of its own can be solved for"
+        raise InputError([Fault("--along", what)])
+    return function
+
+
+def first_of(values: NDArray[np.float64] | tuple[str, ...]) -> Any:
+    """The first value along an axis that does not matter."""
+    return values[0] if isinstance(values, tuple) else float(values[0])
+
+
+def member_of(coordinate: xr.DataArray) -> NDArray[np.float64] | tuple[str, ...]:
+    """Values of a parameter along its dimension."""
+    if coordinate.dtype.kind in "iuf":
+        return np.asarray(coordinate.values, np.float64)
+    return tuple(map(str, coordinate.values))
 
 
 def is_whole(function: PointFunction, name: str) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import sweep
 from sweep.errors import Fault, InputError
 from sweep.registry import STATUSES
-from sweep.views.select import flags
+from sweep.store.dataset import flags
 from sweep.views.summary import text, unit_of
 
 SAME = ("no", "yes")
@@ -63,7 +63,8 @@ def compare(first: xr.Dataset, second: xr.Dataset) -> xr.Dataset:
             "Conventions": first.attrs.get("Conventions", ""),
             "sweep_version": sweep.__version__,
             "sweep": json.dumps(
-                {"comparison": [json.loads(each.attrs["sweep"]) for each in (first, second)]}, ensure_ascii=False
+                {"comparison": [json.loads(each.attrs.get("sweep", "null")) for each in (first, second)]},
+                ensure_ascii=False,
             ),
         },
     )

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 import sweep
 from sweep.engine.news import Announce, ignore
+from sweep.errors import Fault, InputError
 from sweep.registry import STATUSES
+from sweep.store.dataset import flags
 from sweep.views.require import requirements
-from sweep.views.select import FEW, TIE, find_objective, flags, names_of, ranked_of_few, ranked_of_many, select
+from sweep.views.select import FEW, TIE, find_objective, names_of, ranked_of_few, ranked_of_many, select
 from sweep.views.summary import text, unit_of
 from sweep.views.threshold import numeric_axis
 
@@ -42,8 +44,14 @@ def crossovers(
     from sweep.engine.points import bisected
     from sweep.views.cells import Cells, function_of, is_whole
 
+    require = [require] if isinstance(require, str) else list(require)
     objective, largest = find_objective(dataset, over, minimise, maximise)
     axis = numeric_axis(dataset, dataset[objective], along)
+    if over == along:
+        raise InputError([Fault("--over", f"choosing among values of {along} cannot change along it")])
+    for item, mask in requirements(dataset, require).items():
+        if along in mask.dims:
+            raise InputError([Fault("--require", f"{item} itself changes along {along}")])
     ordered = dataset.isel({along: np.argsort(axis.values, kind="stable")})
     chosen = select(ordered, over, None if largest else objective, objective if largest else None, require)
     winner = positions(chosen["winner"], ordered[over])
@@ -56,8 +64,8 @@ def crossovers(
     low, high = points[changes[:, -1]], points[changes[:, -1] + 1]
     below, above = before[tuple(changes.T)], after[tuple(changes.T)]
     value = high.copy()
+    function = function_of(dataset, objective, along, with_files, announce, keep=(over,))
     if len(changes):
-        function = function_of(dataset, objective, with_files, announce)
         cells = Cells(ordered, dims, changes[:, :-1], function)
         allowed = allowed_of(ordered, require, over, dims, changes[:, :-1])
 

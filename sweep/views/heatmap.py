@@ -68,6 +68,8 @@ def draw_heatmap(
         dim, index = against[0], position(data[against[0]], against[1], "--against")
         data, dataset = compared(data, dim, index), dataset.drop_isel({dim: index})
     chosen = {dim: position(data[dim], at[dim]) if dim in at else 0 for dim in dims if dim not in shown}
+    if not data.size:
+        raise InputError([Fault("plot", f"{variable} has no points; there is nothing to draw")])
     data, here = data.isel(chosen), dataset.isel(chosen)
     margins, ties = (here["margin"], here["tied"] > 1) if variable == "winner" and "margin" in here else (None, None)
     figure = _Figure(data.transpose(*shown), reasons_of(here, variable), x, y, facet, margins, ties)

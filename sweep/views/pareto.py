@@ -16,11 +16,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-import sweep
 from sweep.errors import Fault, InputError, nearest
 from sweep.registry import STATUSES
+from sweep.store.dataset import flags
 from sweep.views.heatmap import label, position, value_text
-from sweep.views.select import flags
+from sweep.views.record import made_from
 from sweep.views.summary import text, unit_of
 
 SAMPLE = 2000
@@ -64,16 +64,8 @@ def pareto(
     variables["status"] = ("point", np.zeros(front.size, np.int8), {"long_name": "status"} | flags(STATUSES))
     goals = ", ".join([f"smallest {name}" for name in minimise] + [f"largest {name}" for name in maximise])
     about = {"minimise": list(minimise), "maximise": list(maximise), "at": dict(at or {}), "points": int(usable.size)}
-    return xr.Dataset(
-        variables,
-        coordinates,
-        {
-            "title": f"{dataset.attrs.get('title', '')}\nPareto front: {goals}".replace("_", " ").strip(),
-            "Conventions": dataset.attrs.get("Conventions", ""),
-            "sweep_version": sweep.__version__,
-            "sweep": json.dumps({"pareto": about, "of": json.loads(dataset.attrs["sweep"])}, ensure_ascii=False),
-        },
-    )
+    title = f"Pareto front: {goals}".replace("_", " ")
+    return xr.Dataset(variables, coordinates, made_from(dataset, title, pareto=about))
 
 
 def check_objectives(dataset: xr.Dataset, names: Sequence[str]) -> None:

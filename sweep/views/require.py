@@ -6,7 +6,6 @@ Python: capabilities depend on a few choices only.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -16,6 +15,10 @@ from sweep.catalog import default_registry
 from sweep.engine.graph import resolve
 from sweep.engine.point import evaluate
 from sweep.errors import Fault, InputError, nearest
+from sweep.views.record import record_of
+
+MOST_CELLS = 10_000
+"""Cells of an output that are worked out one by one, at the most."""
 
 
 def requirements(dataset: xr.Dataset, require: Sequence[str]) -> dict[str, xr.DataArray]:
@@ -37,13 +40,11 @@ def is_met(dataset: xr.Dataset, name: str, label: str) -> xr.DataArray:
     if name not in known:
         what = f"{name!r} is no output with labels; there are {', '.join(known)}{nearest(name, known)}"
         raise InputError([Fault("--require", what)])
-    if name in dataset and dataset[name].dtype == object:  # labels as texts, of a result that was opened
-        there: xr.DataArray = dataset[name] == label
-        return there
     if name in dataset:
         labels = dataset[name].attrs["flag_meanings"].split()
         check_label(name, label, labels)
-        met: xr.DataArray = dataset[name] == labels.index(label)
+        opened = dataset[name].dtype == object  # labels as texts, of a result that was opened
+        met: xr.DataArray = dataset[name] == (label if opened else labels.index(label))
         return met
     check_label(name, label, registry.quantities[registry.output_owner[name]].outputs[name].categories)
     return worked_out(dataset, name) == label
@@ -59,14 +60,19 @@ def check_label(name: str, label: str, labels: Sequence[str]) -> None:
 def worked_out(dataset: xr.Dataset, name: str) -> xr.DataArray:
     """Labels of an output that a result has not, over those of its dimensions on which the output depends."""
     registry = default_registry()
-    fixed = json.loads(dataset.attrs["sweep"])["grid"]["fixed"]
+    fixed = record_of(dataset)["grid"]["fixed"]
     given = {parameter: value for parameter, value in fixed.items() if parameter in registry.parameters}
     moving = {str(x): each for x, each in dataset.coords.items() if x in registry.parameters}
     varying = {x: tuple(map(str, each.values.ravel())) if each.dtype == object else None for x, each in moving.items()}
     needed = resolve(registry, [name], given, varying).parameters
     moving = {x: each for x, each in moving.items() if x in needed}
+    unknown = [x for x in needed if x not in moving and x not in given and needed[x].default is not None]
     dims = [dim for dim in dataset.dims if any(dim in each.dims for each in moving.values())]
     labels = np.empty([dataset.sizes[dim] for dim in dims], object)
+    if unknown or labels.size > MOST_CELLS:
+        why = f"depends on {', '.join(unknown)}, which" if unknown else f"takes {labels.size} cells, more than"
+        what = f"{name} {why} this result does not record" if unknown else f"{name} {why} can be worked out here"
+        raise InputError([Fault("--require", f"{what}; add {name} to the outputs of the grid")])
     for index in np.ndindex(labels.shape):
         position = dict(zip(dims, index, strict=True))
         here = {x: each.isel(position, missing_dims="ignore").item() for x, each in moving.items()}

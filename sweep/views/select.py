@@ -8,16 +8,17 @@ of them in the order of the axis wins. The runner-up is the best that does not t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-import sweep
 from sweep.errors import Fault, InputError, nearest
 from sweep.registry import NO_VALUE, STATUS_CODE, STATUSES
+from sweep.store.dataset import code_type, flags
+from sweep.views.record import distinct, made_from
 from sweep.views.require import lacking, requirements
 from sweep.views.summary import text, unit_of
 
@@ -40,12 +41,14 @@ def select(
 ) -> xr.Dataset:
     """The best value along `over` in every cell of a result.
 
-    `minimise` or `maximise` names the objective; without either it is the first number that depends on `over`, the
-    larger the better if that is a bandwidth. `require` names outputs that must be "yes", or `output=label`. Gives
-    `winner`, `runner_up`, `tied_with` (labels as codes, or values of a numeric axis), `best` and `margin_absolute` in
-    the unit of the objective, `margin` in percent of the best, `tied` (how many are best), and `status` (infeasible
-    where there is nothing to choose). Raises InputError for names that the result does not have.
+    `minimise` or `maximise` names the objective; without either it is the first number that depends on `over`: a time
+    is the better the smaller, a bandwidth the larger; for other units one must be named. `require` names outputs that
+    must be "yes", or `output=label`. Gives `winner`, `runner_up`, `tied_with` (labels as codes, or values of a numeric
+    axis), `best` and `margin_absolute` in the unit of the objective, `margin` in percent of the best, `tied` (how many
+    are best), and `status` (infeasible where there is nothing to choose). Raises InputError for names that the result
+    does not have.
     """
+    require = [require] if isinstance(require, str) else list(require)
     objective, largest = find_objective(dataset, over, minimise, maximise)
     allowed = requirements(dataset, require)
     values = dataset[objective]
@@ -58,26 +61,12 @@ def select(
     found = _Best(values.values, values.get_axis_num(over), mask, -1.0 if largest else 1.0)
     dims = [str(dim) for dim in values.dims if dim != over]
     coordinates = {name: each for name, each in dataset.coords.items() if set(each.dims) <= set(dims)}
-    title = f"Best {over} by {objective}".replace("_", " ")
+    goal = "maximise" if largest else "minimise"
+    title = f"Best {over}: {'largest' if largest else 'smallest'} {objective}".replace("_", " ")
     if require:
         title += f", with {', '.join(require)}"
-    attributes = {
-        "title": f"{dataset.attrs.get('title', '')}\n{title}".strip(),
-        "Conventions": dataset.attrs.get("Conventions", ""),
-        "sweep_version": sweep.__version__,
-        "sweep": json.dumps(
-            {
-                "selection": {
-                    "over": over,
-                    "maximise" if largest else "minimise": objective,
-                    "require": list(require),
-                    "lacking": lacking(dataset[over], allowed),
-                },
-                "of": json.loads(dataset.attrs["sweep"]),
-            },
-            ensure_ascii=False,
-        ),
-    }
+    about = {"over": over, goal: objective, "require": list(require), "lacking": lacking(dataset[over], allowed)}
+    attributes = made_from(dataset, title, selection=about)
     unit = values.attrs.get("units", "1")
     variables = {
         "winner": names_of(found.winner, dims, dataset[over], "winner"),
@@ -102,23 +91,23 @@ def find_objective(dataset: xr.Dataset, over: str, minimise: str | None, maximis
     numbers = [
         str(name) for name, x in dataset.data_vars.items() if "flag_meanings" not in x.attrs and x.dtype.kind == "f"
     ]
-    wanted = minimise or maximise
+    if not all(dataset.sizes.values()):
+        raise InputError([Fault("result", "has no points")])
+    wanted = minimise if minimise is not None else maximise
     if wanted is None:
         depending = [name for name in numbers if over in dataset[name].dims]
-        if not depending:
-            raise InputError([Fault("select", f"no number of this result depends on {over}")])
-        return depending[0], dataset[depending[0]].attrs.get("units") == "GB/s"
+        unit = dataset[depending[0]].attrs.get("units") if depending else None
+        if unit not in ("ns", "GB/s"):
+            what = f"say what is best: minimise or maximise one of {', '.join(depending)}"
+            none = f"no number of this result depends on {over}"
+            raise InputError([Fault("select", what if depending else none)])
+        return depending[0], unit == "GB/s"
     if wanted not in numbers:
         what = f"{wanted!r} is not one of {', '.join(numbers)}{nearest(wanted, numbers)}"
         raise InputError([Fault("--minimise" if minimise else "--maximise", what)])
     if over not in dataset[wanted].dims:
         raise InputError([Fault("--over", f"{wanted} does not depend on {over}")])
     return wanted, maximise is not None
-
-
-def flags(labels: Sequence[str]) -> dict[str, Any]:
-    """CF attributes of a variable whose codes stand for labels."""
-    return {"flag_values": np.arange(len(labels), dtype=np.int8), "flag_meanings": " ".join(labels)}
 
 
 def names_of(
@@ -130,9 +119,9 @@ def names_of(
     if values.dtype.kind in "iuf":
         found = np.where(positions < 0, np.nan, values.astype(float)[positions])
         return dims, found, attributes | {"units": coordinate.attrs.get("units", "1")}
-    labels = [str(value).replace(" ", "_") for value in values]
-    codes = np.where(positions < 0, len(labels), positions).astype(np.int8 if len(labels) < 127 else np.int32)
-    return dims, codes, attributes | flags([*labels, NO_VALUE])
+    labels = [*distinct(values.tolist()), NO_VALUE]
+    codes = np.where(positions < 0, len(labels) - 1, positions).astype(code_type(labels))
+    return dims, codes, attributes | flags(labels)
 
 
 class _Best:
@@ -223,8 +212,8 @@ def selection_table(chosen: xr.Dataset) -> list[str]:
     winner, runner_up = chosen["winner"], chosen["runner_up"]
     cells = winner.size
     lines = [*chosen.attrs["title"].split("\n"), ""]
-    shares: dict[str, tuple[int, str]] = {}
-    for value, where in _each(winner):
+    winners = _each(winner)
+    for value, where in sorted(winners, key=lambda pair: -int(pair[1].sum())):
         margins = chosen["margin"].values[where]
         tie = where & (chosen["tied"].values > 1)
         ties = int(tie.sum())
@@ -237,8 +226,7 @@ def selection_table(chosen: xr.Dataset) -> list[str]:
             said += f", mostly to {_most(runner_up, where)}"
         if ties:
             said += f"; tie with {_most(chosen['tied_with'], tie)} in {100 * ties / count:.3g} % of them"
-        shares[value] = (count, said)
-    lines += [f"  {said}" for _, said in sorted(shares.values(), key=lambda pair: -pair[0])]
+        lines.append(f"  {said}")
     none = int((chosen["status"].values != 0).sum())
     if none:
         lines.append(f"  {'none':<16} {100 * none / cells:5.1f} % of {cells} cells: nothing to choose")
@@ -262,11 +250,10 @@ def _each(variable: xr.DataArray) -> list[tuple[str, NDArray[np.bool_]]]:
 
 def _most(variable: xr.DataArray, where: NDArray[np.bool_]) -> str:
     """The value that occurs most often in some cells."""
-    counts = {value: int((there & where).sum()) for value, there in _each(variable)}
-    return max(counts, key=lambda value: counts[value]) if counts else NO_VALUE
-
-
-def labels_of(chosen: xr.Dataset) -> Mapping[str, Any]:
-    """The record of a selection: over, objective, requirements, and what lacks what."""
-    record: Mapping[str, Any] = json.loads(chosen.attrs["sweep"])["selection"]
-    return record
+    here = variable.values[where]
+    if "flag_meanings" in variable.attrs:
+        labels = variable.attrs["flag_meanings"].split()
+        counts = np.bincount(here, minlength=len(labels))[:-1]
+        return labels[int(counts.argmax())] if counts.any() else NO_VALUE
+    present, counts = np.unique(here[np.isfinite(here)], return_counts=True)
+    return text(present[counts.argmax()]) + unit_of(variable) if present.size else NO_VALUE

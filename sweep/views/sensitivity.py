@@ -63,11 +63,13 @@ def sensitivity(
 ) -> Sensitivity:
     """Elasticities of an output (the grid's first number) to all numeric parameters at one point of a grid.
 
-    `at` gives values to parameters, on the grid's axes or not; other axes stand at their first value. Evaluated in
-    plain Python, nothing is compiled. Raises InputError.
+    Where the output has no value nothing is said of effects. `at` gives values to parameters, on the grid's axes or
+    not; other axes stand at their first value. Evaluated in plain Python, nothing is compiled. Raises InputError.
     """
     from sweep.api import load_grid
 
+    if not 0 < step < 1:
+        raise InputError([Fault("step", f"a share between 0 and 1 is wanted, not {step}")])
     loaded = grid if isinstance(grid, Grid) else load_grid(grid)
     registry = loaded.registry
     name = output or next((x for x in loaded.outputs if is_number(registry, x)), loaded.outputs[0])
@@ -84,6 +86,8 @@ def sensitivity(
         and not parameter.is_choice
         and not parameter.is_table
         and values.get(parameter.name) is not None
+        and math.isfinite(float(values[parameter.name]))
+        and math.isfinite(float(values[name]))
     ]
     effects.sort(
         key=lambda effect: (-abs(effect.elasticity if math.isfinite(effect.elasticity) else 0), -abs(effect.slope))
@@ -186,6 +190,8 @@ def effect_of(
         elasticity = math.log(above / below) / math.log(high / low)
     elif slope == 0:
         elasticity = 0.0
+    elif value and here:  # the next whole number below is 0, or the output is
+        elasticity = slope * value / here
     return Effect(parameter.name, parameter.unit, value, elasticity, slope)
 
 

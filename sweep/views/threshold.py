@@ -6,7 +6,6 @@ and the first that does, on the compiled formulas.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +14,12 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-import sweep
 from sweep.engine.news import Announce, ignore
 from sweep.errors import Fault, InputError, nearest
 from sweep.grid.units import exact
 from sweep.registry import STATUS_CODE, STATUSES
-from sweep.views.select import flags
+from sweep.store.dataset import flags
+from sweep.views.record import made_from
 from sweep.views.summary import text, unit_of
 
 _BOUND = re.compile(r"\s*(\w+)\s*(<=|>=)\s*(.+?)\s*")
@@ -73,6 +72,8 @@ def threshold(
     bound = read_bound(dataset, meet)
     values = dataset[bound.output]
     axis = numeric_axis(dataset, values, along)
+    if not values.size:
+        raise InputError([Fault("result", "has no points")])
     order = np.argsort(axis.values, kind="stable")
     met = np.moveaxis(bound.is_met(values.values), values.get_axis_num(along), 0)
     if (np.diff(order) < 0).any():
@@ -94,18 +95,7 @@ def threshold(
             "status": (dims, status, {"long_name": "status"} | flags(STATUSES)),
         },
         {x: each for x, each in dataset.coords.items() if set(each.dims) <= set(dims)},
-        {
-            "title": f"{dataset.attrs.get('title', '')}\nSmallest {name} with {meet}".strip(),
-            "Conventions": dataset.attrs.get("Conventions", ""),
-            "sweep_version": sweep.__version__,
-            "sweep": json.dumps(
-                {
-                    "threshold": {"meet": meet, "along": along, "solved": solve},
-                    "of": json.loads(dataset.attrs["sweep"]),
-                },
-                ensure_ascii=False,
-            ),
-        },
+        made_from(dataset, f"Smallest {name} with {meet}", threshold={"meet": meet, "along": along, "solved": solve}),
     )
 
 
@@ -133,7 +123,7 @@ def solved(
     from sweep.engine.points import bisected
     from sweep.views.cells import Cells, function_of, is_whole
 
-    function = function_of(dataset, bound.output, with_files, announce)
+    function = function_of(dataset, bound.output, along, with_files, announce)
     values = dataset[bound.output]
     inside = np.flatnonzero(found & (position > 0))
     if not inside.size:
@@ -161,7 +151,7 @@ def threshold_table(result: xr.Dataset) -> list[str]:
         low, middle, high = (text(float(x)) + unit_of(values) for x in np.percentile(known, [0, 50, 100]))
         lines.append(f"  {100 * known.size / cells:5.1f} % of {cells} cells: {low} .. {high}, median {middle}")
     if first:
-        lines.append(f"  {100 * first / cells:5.1f} % of them meet it at the first value already")
+        lines.append(f"  {100 * first / cells:5.1f} % of all cells meet it at the first value already")
     if none:
-        lines.append(f"  {100 * none / cells:5.1f} % of them meet it nowhere (none)")
+        lines.append(f"  {100 * none / cells:5.1f} % of all {cells} cells meet it nowhere (none)")
     return lines

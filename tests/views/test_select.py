@@ -11,6 +11,7 @@ import pytest
 import xarray as xr
 
 import sweep
+from sweep.errors import InputError
 from sweep.views.select import CANDIDATES, select, selection_table
 from tests.conftest import ROOT
 
@@ -82,6 +83,37 @@ def test_blocks_of_a_large_result_do_not_change_what_is_chosen():
     chosen = select(made_up(values, ("a", "choice", "b"), "choice"), over="choice")
     assert np.array_equal(chosen.winner.values, values.argmin(axis=1))
     assert np.array_equal(chosen.best.values, values.min(axis=1))
+
+
+def test_without_a_time_or_a_bandwidth_it_must_be_said_what_is_best():
+    dataset = made_up(np.ones((2, 3)), ("a", "choice"), "choice")
+    dataset["cost"].attrs["units"] = "1"
+    with pytest.raises(InputError, match="say what is best: minimise or maximise one of cost"):
+        select(dataset, over="choice")
+    with pytest.raises(InputError, match="has no points"):
+        select(dataset.isel(choice=[]), over="choice", minimise="cost")
+
+
+def test_labels_that_are_no_single_words_stay_apart():
+    dataset = made_up(np.array([[2.0, 1.0, 3.0], [1.0, 2.0, 3.0]]), ("a", "choice"), "choice")
+    named = dataset.assign_coords(choice=np.array(["a b", "a_b", "no_value"], object))
+    chosen = select(named, over="choice")
+    assert chosen.winner.attrs["flag_meanings"] == "a_b a_b_2 no_value_2 no_value"
+    assert chosen.winner.values.tolist() == [1, 0]
+    assert sum("50.0 %" in line for line in selection_table(chosen)) == 2
+
+
+def test_more_labels_than_a_byte_has():
+    values = np.arange(200.0)[::-1].copy()
+    chosen = select(made_up(values, ("choice",), "choice"), over="choice")
+    assert chosen.winner.item() == 199
+    assert chosen.winner.attrs["flag_values"][-1] == 200
+
+
+def test_what_was_made_from_a_result_has_no_capabilities_to_work_out():
+    chosen = select(made_up(np.ones((2, 3)), ("a", "choice"), "choice"), over="choice")
+    with pytest.raises(InputError, match="is no result of a grid"):
+        select(chosen, over="a", minimise="best", require=["ecn"])
 
 
 def test_along_numbers_the_winner_is_a_number_with_a_unit():
@@ -182,7 +214,7 @@ def test_the_command_writes_a_result_and_a_picture_and_says_what_it_chose(cli, t
     assert cli("run", ROOT / "grids" / "first.yaml", "-o", "first.nc")[0] == 0
     code, said, _ = cli("select", "first.nc", "--require", "retry", "-o", "best.nc", "--picture", "best.png")
     assert code == 0
-    assert "Best packet format by collective latency, with retry" in said
+    assert "Best packet format: smallest collective latency, with retry" in said
     assert "afh_lite lacks retry" in said
     assert (tmp_path / "best.png").stat().st_size > 5000
     with sweep.open_result("best.nc") as chosen:
@@ -208,6 +240,10 @@ def test_the_command_writes_a_result_and_a_picture_and_says_what_it_chose(cli, t
         (["--require", "ecn=maybe"], "ecn is one of no, yes, not 'maybe'"),
         (["--picture", "x.gif"], "a picture is a .png, .svg or .pdf file"),
         (["-o", "."], "is there"),
+        (["-o", "w.nc", "--picture", "w.gif"], "a picture is a .png, .svg or .pdf file"),
+        (["-o", "w.nc", "--picture", "w.png", "--x", "nope"], "'nope' is not one of"),
+        (["-o", "w.nc", "--picture", "w.png", "--at", "nope"], "is not of the form DIM=VALUE"),
+        (["-o", "/proc/x/w.nc"], "cannot be written"),
     ],
 )
 def test_a_wrong_option_is_one_message(cli, tmp_path, monkeypatch, options, message):
@@ -217,3 +253,4 @@ def test_a_wrong_option_is_one_message(cli, tmp_path, monkeypatch, options, mess
     assert code == 2
     assert message in messages
     assert messages.count("error:") == 1
+    assert not (tmp_path / "w.nc").exists()

@@ -96,7 +96,26 @@ def test_beside_a_point_without_a_value_the_difference_is_one_sided():
 def test_at_a_point_without_a_value_nothing_is_said_of_effects():
     found = sweep.sensitivity({"outputs": ["queueing"], "fixed": {"egress_utilization": 1.2}})
     assert found.status == "unstable"
-    assert "queueing is unstable" in sensitivity_table(found)[0]
+    assert sensitivity_table(found)[0].startswith("queueing is unstable")
+    assert found.effects == ()
+
+
+def test_where_one_less_is_0_the_slope_gives_the_elasticity():
+    """One switch: a direct link has no switching at all, but a logarithm of 0 hops there is not."""
+    found = sweep.sensitivity({**GRID, "fixed": {"switch_hops": 1, "flow_control": "pfc"}})
+    effect = effects(found)["switch_hops"]
+    assert effect.elasticity == pytest.approx(effect.slope / found.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("step", [0, -1, 1, math.nan])
+def test_a_step_is_a_share(step):
+    with pytest.raises(InputError, match="a share between 0 and 1"):
+        sweep.sensitivity(GRID, step=step)
+
+
+def test_an_endless_default_has_no_effect_to_speak_of():
+    grid = {"outputs": ["goodput"], "fixed": {"residual_ber": 1e-9, "switch_hops": 1, "egress_utilization": 1}}
+    assert sweep.sensitivity(grid).effects == ()
 
 
 @pytest.mark.parametrize(

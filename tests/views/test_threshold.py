@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sweep
+from sweep.errors import InputError
 from sweep.views.crossover import crossovers
 from sweep.views.select import select
 from sweep.views.threshold import threshold
@@ -190,6 +191,125 @@ def test_where_nothing_changes_there_is_no_crossing(rings):
     assert found.sizes["crossing"] == 0
 
 
+# Parts of results, and what cannot be solved.
+
+
+def test_a_part_of_a_result_in_another_order_is_solved_as_the_whole(rings):
+    """Labels are matched by name, not by where they stand in the grid."""
+    meet, along = "collective_latency <= 20 us", "link_bandwidth"
+    whole = threshold(rings, meet, along, solve=True).threshold
+    turned = rings.isel(forwarding=[1, 0], packet_format=[3, 1, 0], switching=[2, 0])
+    part = threshold(turned, meet, along, solve=True).threshold
+    same = whole.isel(forwarding=[1, 0], packet_format=[3, 1, 0], switching=[2, 0])
+    assert np.array_equal(part.values, same.values, equal_nan=True)
+    for chosen in ({"forwarding": 0}, {"switching": 1}, {"chip_count": 1, "packet_format": 0}):
+        one = threshold(rings.isel(chosen), meet, along, solve=True).threshold
+        assert np.array_equal(one.values, whole.isel(chosen).values, equal_nan=True)
+
+
+def test_crossings_of_a_part_are_those_of_the_whole(rings):
+    whole = crossovers(rings, "message_size").to_dataframe()
+    part = crossovers(rings.isel(forwarding=[1], packet_format=[3, 2, 1, 0]), "message_size").to_dataframe()
+    keys = ["link_bandwidth", "chip_count", "switch_hops", "value"]
+    wanted = whole[(whole.forwarding == "cut_through")][keys]
+    # in another order of formats other ones win ties, so that some changes are others
+    assert set(map(tuple, part[keys].values.tolist())) <= {
+        (rate, chips, hops, chips * limit + 1.0)
+        for rate, chips, hops in set(map(tuple, whole[keys[:3]].values.tolist()))
+        for limit in PADDED.values()
+    }
+    assert len(wanted) > 0
+
+
+def test_numbers_and_zipped_dimensions_can_be_chosen_from():
+    grid = {
+        "outputs": ["collective_latency"],
+        "axes": {"credit_size": [64, 256, 2048], "message_size": {"geomspace": ["1 KiB", "64 MiB", 9]}},
+        "zip": {"kind": {"link_bandwidth": [25, 100], "base_latency": [100, 2000]}},
+        "fixed": {"chip_count": 4, "credit_limit": 64},
+    }
+    result = sweep.run(grid)
+    found = crossovers(result, "message_size", over="kind")  # fast pipelines first, then the fast wire
+    assert found.sizes["crossing"] > 0
+    for row in range(found.sizes["crossing"]):
+        at = {"credit_size": found.credit_size.values[row], "chip_count": 4, "credit_limit": 64}
+        size = found.value.values[row]
+        for moved, kind in ((size - 1, found.below), (size, found.above)):
+            times = [
+                point("collective_latency", link_bandwidth=rate, base_latency=base, message_size=moved, **at).value
+                for rate, base in ((25, 100), (100, 2000))
+            ]
+            assert int(np.argmin(times)) == int(kind.values[row])
+    over_numbers = crossovers(result, "message_size", over="credit_size")
+    assert set(over_numbers.below.values) <= {64.0, 256.0, 2048.0}
+
+
+def test_axes_of_other_outputs_do_not_matter():
+    grid = {
+        "outputs": ["queueing", "collective_latency"],
+        "axes": {
+            "egress_utilization": [0.1, 0.5, 0.9],
+            "chip_count": [2, 4],
+            "forwarding": ["cut_through", "store_and_forward"],
+        },
+        "fixed": {"switch_hops": 1},
+    }
+    found = threshold(sweep.run(grid), "queueing >= 8 ns", "egress_utilization", solve=True)
+    assert found.threshold.item() == pytest.approx(16 / (16 + 28.04), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("grid", "meet", "along", "message"),
+    [
+        (
+            {
+                "outputs": ["frame_delivery"],
+                "axes": {"message_size": [5000, 50000], "link_bandwidth": [1, 50]},
+            },
+            "frame_delivery <= 20 us",
+            "link_bandwidth",
+            "has a dimension of its own",
+        ),
+        (
+            {"outputs": ["link_latency"], "zip": {"kind": {"link_bandwidth": [1, 50], "base_latency": [9, 8]}}},
+            "link_latency <= 200 ns",
+            "kind",
+            "only an axis of its own",
+        ),
+    ],
+)
+def test_what_cannot_be_solved_is_refused(grid, meet, along, message):
+    with pytest.raises(InputError, match=message):
+        threshold(sweep.run(grid), meet, along, solve=True)
+
+
+def test_a_requirement_that_changes_along_the_axis_is_refused(rings):
+    with pytest.raises(InputError, match="itself changes along message_size"):
+        crossovers(
+            rings.assign(limiter=rings.bus_bandwidth.astype(int).assign_attrs(flag_meanings="no yes")),
+            "message_size",
+            require=["limiter=yes"],
+        )
+    with pytest.raises(InputError, match="choosing among values of message_size"):
+        crossovers(rings, "message_size", over="message_size")
+
+
+def test_a_result_of_other_formulas_is_solved_with_a_word():
+    import json
+
+    result = sweep.run({"outputs": ["link_latency"], "axes": {"link_bandwidth": [1, 50]}})
+    record = json.loads(result.attrs["sweep"]) | {"model_digest": "0"}
+    said = []
+    threshold(
+        result.assign_attrs(sweep=json.dumps(record)),
+        "link_latency <= 30 us",
+        "link_bandwidth",
+        solve=True,
+        announce=said.append,
+    )
+    assert "the formulas have changed" in said[0]
+
+
 # Commands.
 
 
@@ -213,6 +333,11 @@ def test_the_commands_write_results_that_can_be_shown_and_drawn(cli, at_result):
     with sweep.open_result("c.nc") as found:
         assert set(found.coords) == {"switch_hops"}
     assert "crossing" in cli("show", "c.nc")[1]
+    assert cli("crossover", "first.nc", "--along", "message_size", "--require", "ecn", "-o", "none.nc")[0] == 0
+    code, _, messages = cli("plot", "none.nc")
+    assert (code, "there is nothing to draw" in messages) == (2, True)
+    code, _, messages = cli("threshold", "t.nc", "--meet", "threshold <= 5", "--along", "switch_hops", "--solve")
+    assert (code, "is no result of a grid" in messages) == (2, True)
     for command in (["threshold", *options, "-o", "t.nc"], ["crossover", "--along", "message_size", "-o", "c.nc"]):
         code, _, messages = cli(command[0], "first.nc", *command[1:])
         assert (code, "--overwrite replaces it" in messages) == (2, True)
