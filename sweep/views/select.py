@@ -104,7 +104,7 @@ def find_objective(dataset: xr.Dataset, over: str, minimise: str | None, maximis
         return depending[0], unit == "GB/s"
     if wanted not in numbers:
         what = f"{wanted!r} is not one of {', '.join(numbers)}{nearest(wanted, numbers)}"
-        raise InputError([Fault("--minimise" if minimise else "--maximise", what)])
+        raise InputError([Fault("--minimise" if minimise is not None else "--maximise", what)])
     if over not in dataset[wanted].dims:
         raise InputError([Fault("--over", f"{wanted} does not depend on {over}")])
     return wanted, maximise is not None
