@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from sweep.grid.reader import Grid
 
 with_option = click.option(
@@ -52,6 +54,65 @@ def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (at, facet, y, x):
         command = option(command)
     return command
+
+
+def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say along what to choose, by which objective, among which; see `required`."""
+    over = click.option("--over", default="packet_format", show_default=True, help="Dimension along which to choose.")
+    minimise = click.option("--minimise", metavar="OUTPUT", help="Output of which the smallest is best.")
+    maximise = click.option("--maximise", metavar="OUTPUT", help="Output of which the largest is best.")
+    require = click.option(
+        "--require", multiple=True, metavar="NAME,...", help="Outputs that must be yes (ecn, pfc_class), or NAME=LABEL."
+    )
+    for option in (require, maximise, minimise, over):
+        command = option(command)
+    return command
+
+
+def made_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command that makes something from a result the options for where it goes; see `Made`."""
+    output = click.option("-o", "--output", type=click.Path(), help="NetCDF file for all that was found.")
+    overwrite = click.option("--overwrite", is_flag=True, help="Replace what is at the output.")
+    picture = click.option("--picture", type=click.Path(), help="PNG, SVG or PDF file for a picture.")
+    for option in (picture, overwrite, output):
+        command = option(command)
+    return command
+
+
+class Made:
+    """Where what a command makes goes: checked before any work, written after the picture is drawn, told at the end.
+
+    Raises InputError for places that cannot be.
+    """
+
+    def __init__(self, output: str | None, overwrite: bool, picture: str | None) -> None:
+        from sweep.store.target import check_new
+
+        self.output = Path(output) if output is not None else None
+        self.picture = picture_path(picture) if picture is not None else None
+        self.overwrite = overwrite
+        if self.output is not None:
+            check_new(self.output, overwrite)
+
+    def deliver(self, made: xr.Dataset, lines: list[str], draw: Callable[[Path], None]) -> None:
+        """Draw, write and say what was made, where that is wanted."""
+        from sweep.store.netcdf import write_new
+
+        if self.picture is not None:
+            draw(self.picture)
+        if self.output is not None:
+            write_new(made, self.output, self.overwrite)
+        for line in lines:
+            click.echo(line)
+        if self.output is not None:
+            click.echo(f"written to {self.output}")
+        if self.picture is not None:
+            click.echo(f"drawn to {self.picture}")
+
+
+def required(items: tuple[str, ...]) -> list[str]:
+    """Names of a --require that takes several, parted by commas too."""
+    return [name for item in items for name in item.split(",") if name]
 
 
 def read_at(pairs: tuple[str, ...]) -> dict[str, str]:

@@ -6,20 +6,13 @@ from pathlib import Path
 
 import click
 
-from sweep.cli.options import map_options, picture_path, read_at
+from sweep.cli.options import Made, choice_options, made_options, map_options, read_at, required
 
 
 @click.command("select")
 @click.argument("result", type=click.Path())
-@click.option("--over", default="packet_format", show_default=True, help="Dimension along which to choose.")
-@click.option("--minimise", metavar="OUTPUT", help="Output of which the smallest is best.")
-@click.option("--maximise", metavar="OUTPUT", help="Output of which the largest is best.")
-@click.option(
-    "--require", multiple=True, metavar="NAME,...", help="Outputs that must be yes (ecn, pfc_class), or NAME=LABEL."
-)
-@click.option("-o", "--output", type=click.Path(), help="NetCDF file for winner, runner-up and margins per cell.")
-@click.option("--overwrite", is_flag=True, help="Replace what is at the output.")
-@click.option("--picture", type=click.Path(), help="PNG, SVG or PDF file for a map of the winners.")
+@choice_options
+@made_options
 @map_options
 def command(
     result: str,
@@ -36,25 +29,16 @@ def command(
     at: tuple[str, ...],
 ) -> None:
     """Say which value along a dimension of RESULT is best, how often, and by how much."""
-    from sweep.store.netcdf import read, write_new
-    from sweep.store.target import check_new
+    from sweep.store.netcdf import read
     from sweep.views.heatmap import draw_heatmap
     from sweep.views.select import select, selection_table
 
-    drawn = picture_path(picture) if picture is not None else None
     values = read_at(at)
-    names = [name for item in require for name in item.split(",") if name]
-    if output is not None:
-        check_new(Path(output), overwrite)
+    place = Made(output, overwrite, picture)
     with read(Path(result), labels=False) as dataset:
-        chosen = select(dataset, over, minimise, maximise, names)
-    if drawn is not None:
-        draw_heatmap(chosen, "winner", x, y, facet, values, None, None, drawn)
-    if output is not None:
-        write_new(chosen, Path(output), overwrite)
-    for line in selection_table(chosen):
-        click.echo(line)
-    if output is not None:
-        click.echo(f"written to {output}")
-    if drawn is not None:
-        click.echo(f"drawn to {drawn}")
+        chosen = select(dataset, over, minimise, maximise, required(require))
+    place.deliver(
+        chosen,
+        selection_table(chosen),
+        lambda path: draw_heatmap(chosen, "winner", x, y, facet, values, None, None, path),
+    )

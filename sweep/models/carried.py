@@ -66,9 +66,9 @@ def chunk_frame_switching_full(
 
 
 @quantity("chunk_frame_switching", when={"hop_delay": ("fixed", "note")})
-def chunk_frame_switching_fixed(switch_hops: float, switch_fixed: float) -> float:
+def chunk_frame_switching_fixed(step_frame_switching: float) -> float:
     """Fixed latencies of the switches of the path."""
-    return switch_hops * switch_fixed
+    return step_frame_switching
 
 
 @quantity("carried_span_latency", unit="ns", when={"credit_span": ("path", "note")})
@@ -118,24 +118,24 @@ def stall_of_carried_credits(
     fewest = min(frame_credits, chunk_last_credits) if frames > 1 else chunk_last_credits
     slots = int(min(window_credits / max(fewest, 1.0), chunk_frames * steps)) + 1
     # What is out, oldest first: when it is back, and how many credits.
-    due = np.empty((channels, slots))
-    taken = np.empty((channels, slots))
+    due = np.zeros((channels, slots))
+    taken = np.zeros((channels, slots))
     oldest = np.zeros(channels, np.int64)
     out = np.zeros(channels, np.int64)
     free = np.full(channels, window_credits)
     drained = 0.0
     clock = 0.0
     # The state with which later ones are compared, times since its step began; the waiting until then, and its age.
-    saved_due = np.empty((channels, slots))
-    saved_taken = np.empty((channels, slots))
+    saved_due = np.zeros((channels, slots))
+    saved_taken = np.zeros((channels, slots))
     saved_out = np.full(channels, -1)
     saved_drained = 0.0
     age = 0
     patience = 1
     saved_waited = 0.0
     # The last window of frames of a step: when they started and when their credits come back.
-    started = np.empty(window)
-    returned = np.empty(window)
+    started = np.zeros(window)
+    returned = np.zeros(window)
     waited = 0.0
     step = 0
     step_count = int(steps)

@@ -275,9 +275,9 @@ def step_switching_full(
 
 
 @quantity("step_switching", when={"hop_delay": ("fixed", "note")})
-def step_switching_fixed(switch_hops: float, switch_fixed: float) -> float:
+def step_switching_of_any_chunk(step_frame_switching: float) -> float:
     """Fixed latencies of the switches of the path."""
-    return switch_hops * switch_fixed
+    return step_frame_switching
 
 
 @quantity("step_frame_switching", unit="ns", when={"hop_delay": "full"})

@@ -253,16 +253,10 @@ def gap_saved(frames: float, counted_gap: float, port_lead: float) -> float:
     return counted_gap * port_lead if frames > 0 else 0.0
 
 
-@quantity("path_switching", when={"hop_delay": "note"})
-def path_switching_as_noted(switch_hops: float, switch_fixed: float, forwarding_delay: float) -> float:
-    """Time of a full frame in the idle switches of the path, whatever the message."""
-    return switch_hops * (switch_fixed + forwarding_delay)
-
-
-@quantity("path_switching", when={"hop_delay": "fixed"})
-def path_switching_fixed(switch_hops: float, switch_fixed: float) -> float:
-    """Fixed latencies of the switches of the path."""
-    return switch_hops * switch_fixed
+@quantity("path_switching", when={"hop_delay": ("fixed", "note")})
+def path_switching_of_any_message(frame_switching: float) -> float:
+    """Time in the idle switches of the path: that of a full frame, whatever the message."""
+    return frame_switching
 
 
 @quantity("hop_queueing", unit="ns", when={"hop_delay": ("full", "note")})
