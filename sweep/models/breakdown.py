@@ -1,7 +1,7 @@
 """What the time of a collective is made of, and which part limits it.
 
 Six parts sum to `collective_latency`: payload on the wire, everything else on the wire, waiting for credits
-(`credit_time`, in `collective`), switches, queues, and pipelines with cables. Times in ns.
+(`credit_time`, in `step_credits`), switches, queues, and pipelines with cables. Times in ns.
 """
 
 from __future__ import annotations

@@ -85,6 +85,18 @@ def carried_span_of_link(base_latency: float) -> float:
     return base_latency
 
 
+@quantity(unit="ns", internal=True)
+def carried_credit_return(credit_return_latency: float) -> float:
+    """Latency of a carried credit on its way back to the sender."""
+    return credit_return_latency
+
+
+@quantity("carried_credit_return", when={"credit_return_latency": None})
+def carried_credit_return_as_forward(carried_span_latency: float) -> float:
+    """Latency of a carried credit on its way back to the sender: as long as the way out."""
+    return carried_span_latency
+
+
 @kernel(
     outputs={"carried_stall": Output("ns")},
     dims={},
@@ -105,12 +117,11 @@ def stall_of_carried_credits(
     frame_time: float,
     carried_span_latency: float,
     drain_time: float,
-    fixed_credit_return: float,
+    carried_credit_return: float,
 ) -> float:
     """Time of the collective spent waiting for credits that are carried from step to step."""
     if chip_count <= 1 or chunk_frames == 0 or window_credits == np.inf:
         return 0.0
-    credit_return = carried_span_latency if np.isnan(fixed_credit_return) else fixed_credit_return
     frames = int(chunk_frames)
     channels = int(virtual_channels)
     window = int(window_frames)
@@ -161,7 +172,7 @@ def stall_of_carried_credits(
             clock += duration
             drained = max(drained, clock + carried_span_latency) + drain_time
             place = (oldest[channel] + out[channel]) % slots
-            due[channel, place] = drained + credit_return
+            due[channel, place] = drained + carried_credit_return
             taken[channel, place] = need
             free[channel] -= need
             out[channel] += 1

@@ -202,6 +202,13 @@ def exponential_rest(y: float) -> float:
     return rest * y * y / 2
 
 
+def excess_of_work(
+    theta: float, idle: float, small_rate: float, large_rate: float, small: float, large: float
+) -> float:
+    """lambda E[S exp(theta S)] - 1, exact for small theta too."""
+    return small_rate * small * math.expm1(theta * small) + large_rate * large * math.expm1(theta * large) - idle
+
+
 def decay_rate(idle: float, small_rate: float, large_rate: float, small: float, large: float) -> float:
     """The theta > 0 with lambda (E[exp(theta S)] - 1) = theta, by Newton from above; rates of arrivals per ns.
 
@@ -215,7 +222,7 @@ def decay_rate(idle: float, small_rate: float, large_rate: float, small: float, 
         above = (
             small_rate * exponential_rest(theta * small) + large_rate * exponential_rest(theta * large) - idle * theta
         )
-        slope = small_rate * small * math.expm1(theta * small) + large_rate * large * math.expm1(theta * large) - idle
+        slope = excess_of_work(theta, idle, small_rate, large_rate, small, large)
         following = theta - above / slope
         if not following < theta:
             break
@@ -253,7 +260,7 @@ def critical_wait(idle: float, small_rate: float, large_rate: float, small: floa
     small = min(small, longest)
     large = min(large, longest)
     theta = decay_rate(idle, small_rate, large_rate, small, large)
-    slope = small_rate * small * math.expm1(theta * small) + large_rate * large * math.expm1(theta * large) - idle
+    slope = excess_of_work(theta, idle, small_rate, large_rate, small, large)
     tail = max(math.log(idle / slope / (1 - CRITICAL)) / theta, 0.0)
     if (small_rate + large_rate) * (tail + longest) > SUMMED_ARRIVALS:
         return tail
@@ -312,11 +319,7 @@ def tail_below_class(
     if slack <= 0:
         return 0.0
     theta = eta - small_rate * math.expm1(eta * small_frame_service)
-    excess = (  # lambda_2 S_2 exp(eta S_2) / slack - 1, exact for small eta too
-        large_rate * frame_service * math.expm1(eta * frame_service)
-        + small_rate * small_frame_service * math.expm1(eta * small_frame_service)
-        - idle
-    ) / slack
+    excess = excess_of_work(eta, idle, small_rate, large_rate, small_frame_service, frame_service) / slack
     return max(math.log(idle * eta / theta / excess / (1 - CRITICAL)) / theta, 0.0)
 
 

@@ -62,18 +62,6 @@ def step_credit_return_as_forward(step_span_latency: float) -> float:
     return step_span_latency
 
 
-@quantity(unit="ns", internal=True)
-def fixed_credit_return(credit_return_latency: float) -> float:
-    """Latency of a returned credit, whatever the message."""
-    return credit_return_latency
-
-
-@quantity("fixed_credit_return", when={"credit_return_latency": None})
-def no_fixed_credit_return() -> float:
-    """Latency of a returned credit, whatever the message: NaN, it is that of the message's span."""
-    return math.nan
-
-
 @quantity("round_bytes", unit="B", when={"credit_model": "rounds"}, internal=True)
 def bytes_of_round(credit_bytes: float) -> float:
     """Bytes after which a message waits for a round trip."""

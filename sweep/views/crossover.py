@@ -8,20 +8,20 @@ of the changes is found.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-import sweep
 from sweep.engine.news import Announce, ignore
 from sweep.errors import Fault, InputError
 from sweep.registry import STATUSES
 from sweep.store.dataset import flags
+from sweep.views.record import made_from
 from sweep.views.require import requirements
-from sweep.views.select import FEW, TIE, find_objective, names_of, ranked_of_few, ranked_of_many, select
+from sweep.views.select import find_objective, names_of, ranked, select
 from sweep.views.summary import text, unit_of
 from sweep.views.threshold import numeric_axis
 
@@ -49,7 +49,8 @@ def crossovers(
     axis = numeric_axis(dataset, dataset[objective], along)
     if over == along:
         raise InputError([Fault("--over", f"choosing among values of {along} cannot change along it")])
-    for item, mask in requirements(dataset, require).items():
+    masks = requirements(dataset, require)
+    for item, mask in masks.items():
         if along in mask.dims:
             raise InputError([Fault("--require", f"{item} itself changes along {along}")])
     ordered = dataset.isel({along: np.argsort(axis.values, kind="stable")})
@@ -67,7 +68,7 @@ def crossovers(
     function = function_of(dataset, objective, along, with_files, announce, keep=(over,))
     if len(changes):
         cells = Cells(ordered, dims, changes[:, :-1], function)
-        allowed = allowed_of(ordered, require, over, dims, changes[:, :-1])
+        allowed = allowed_of(masks, ordered.sizes[over], over, dims, changes[:, :-1])
 
         def winners(middle: NDArray[np.float64]) -> NDArray[np.int32]:
             return best_of(cells.values({along: middle}), allowed, largest)
@@ -87,27 +88,23 @@ def positions(winner: xr.DataArray, over: xr.DataArray) -> xr.DataArray:
 
 
 def allowed_of(
-    dataset: xr.Dataset, require: Sequence[str], over: str, dims: Sequence[str], index: NDArray[np.intp]
+    masks: Mapping[str, xr.DataArray], count: int, over: str, dims: Sequence[str], index: NDArray[np.intp]
 ) -> NDArray[np.bool_]:
-    """Which candidates have what is required, for each of some cells: candidates x cells."""
-    allowed = np.ones((dataset.sizes[over], len(index)), bool)
-    for mask in requirements(dataset, require).values():
+    """Which of `count` candidates have what is required, for each of some cells: candidates x cells."""
+    allowed = np.ones((count, len(index)), bool)
+    for mask in masks.values():
         wanted = [dim for dim in dims if dim in mask.dims]
-        full = mask.expand_dims({over: dataset.sizes[over]}) if over not in mask.dims else mask
+        full = mask.expand_dims({over: count}) if over not in mask.dims else mask
         values = full.transpose(over, *wanted).values
         own: tuple[Any, ...] = tuple(index[:, dims.index(dim)] for dim in wanted)
-        allowed &= values[(slice(None), *own)].reshape(len(allowed), -1)
+        allowed &= values[(slice(None), *own)].reshape(count, -1)
     return allowed
 
 
 def best_of(values: NDArray[np.float64], allowed: NDArray[np.bool_], largest: bool) -> NDArray[np.int32]:
     """Positions of the best of candidates x cells, -1 where there is none."""
-    costs = np.where(np.isfinite(values) & allowed, -values if largest else values, np.inf)[:, np.newaxis, :]
-    with np.errstate(invalid="ignore"):
-        least = costs.min(axis=0)
-        limit = least + TIE * np.abs(least)
-        ranked = ranked_of_few if len(costs) <= FEW else ranked_of_many
-        return np.asarray(ranked(costs, limit)[0][0])
+    costs = np.where(np.isfinite(values) & allowed, -values if largest else values, np.inf)
+    return ranked(costs)[1][0]
 
 
 def table(
@@ -135,14 +132,10 @@ def table(
         "above": names_of(above, ["crossing"], ordered[over], "best from there on"),
         "status": ("crossing", np.zeros(len(value), np.int8), {"long_name": "status"} | flags(STATUSES)),
     }
-    about = json.loads(chosen.attrs["sweep"])
-    about["crossover"] = about.pop("selection") | {"along": along}
-    attributes = dict(chosen.attrs) | {
-        "title": chosen.attrs["title"] + f": where it changes along {along}".replace("_", " "),
-        "sweep_version": sweep.__version__,
-        "sweep": json.dumps(about, ensure_ascii=False),
-    }
-    return xr.Dataset(variables, coordinates, attributes)
+    selection = json.loads(chosen.attrs["sweep"])["selection"]
+    choice = chosen.attrs["title"].rpartition("\n")[2]
+    title = choice + f": where it changes along {along}".replace("_", " ")
+    return xr.Dataset(variables, coordinates, made_from(dataset, title, crossover=selection | {"along": along}))
 
 
 def crossover_table(found: xr.Dataset, most: int = 20) -> list[str]:

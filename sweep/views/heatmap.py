@@ -19,6 +19,7 @@ import xarray as xr
 from sweep.errors import Fault, InputError, nearest
 from sweep.grid.units import exact
 from sweep.registry import NO_VALUE, STATUSES
+from sweep.views.figure import save_figure
 from sweep.views.summary import text
 
 PALETTE = ("#999999", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442")
@@ -268,13 +269,7 @@ class _Figure:
             self.legend(figure, axes, mappable)
             lines = [textwrap.fill(line, int(size[0] / CHARACTER_WIDTH)) for line in heading.split("\n")]
             figure.suptitle("\n".join(lines), fontsize=11)
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
-            except OSError as error:
-                raise InputError([Fault(str(path), f"cannot be written: {error.strerror}")]) from None
-            finally:
-                plt.close(figure)
+            save_figure(figure, path)
 
     def colours(self) -> tuple[Any, Any]:
         import matplotlib as mpl

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sweep.errors import Fault, InputError, nearest
 from sweep.registry import STATUSES
 from sweep.store.dataset import flags
+from sweep.views.figure import save_figure
 from sweep.views.heatmap import label, position, value_text
 from sweep.views.record import made_from
 from sweep.views.summary import text, unit_of
@@ -225,10 +226,4 @@ def draw_pareto(dataset: xr.Dataset, front: xr.Dataset, path: Path) -> None:
         )
         axes.set_title("\n".join(filter(None, [*front.attrs["title"].split("\n"), held])), fontsize=11, wrap=True)
         axes.legend(loc="best")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
-        except OSError as error:
-            raise InputError([Fault(str(path), f"cannot be written: {error.strerror}")]) from None
-        finally:
-            plt.close(figure)
+        save_figure(figure, path)

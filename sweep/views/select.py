@@ -58,7 +58,7 @@ def select(
     mask = np.broadcast_to(True, values.shape)
     for each in allowed.values():
         mask = mask & each.broadcast_like(values).transpose(*values.dims).values
-    found = _Best(values.values, values.get_axis_num(over), mask, -1.0 if largest else 1.0)
+    found = best_along(values.values, values.get_axis_num(over), mask, -1.0 if largest else 1.0)
     dims = [str(dim) for dim in values.dims if dim != over]
     coordinates = {name: each for name, each in dataset.coords.items() if set(each.dims) <= set(dims)}
     goal = "maximise" if largest else "minimise"
@@ -69,14 +69,14 @@ def select(
     attributes = made_from(dataset, title, selection=about)
     unit = values.attrs.get("units", "1")
     variables = {
-        "winner": names_of(found.winner, dims, dataset[over], "winner"),
-        "runner_up": names_of(found.runner_up, dims, dataset[over], "runner up"),
-        "tied_with": names_of(found.tied_with, dims, dataset[over], "tied with"),
-        "best": (dims, found.best, {"long_name": f"best {objective}".replace("_", " "), "units": unit}),
-        "margin": (dims, found.margin, {"long_name": "margin to the runner-up", "units": "%"}),
-        "margin_absolute": (dims, found.margin_absolute, {"long_name": "margin to the runner-up", "units": unit}),
-        "tied": (dims, found.tied, {"long_name": "values that are best", "units": "1"}),
-        "status": (dims, found.status, {"long_name": "status"} | flags(STATUSES)),
+        "winner": names_of(found["winner"], dims, dataset[over], "winner"),
+        "runner_up": names_of(found["runner_up"], dims, dataset[over], "runner up"),
+        "tied_with": names_of(found["tied_with"], dims, dataset[over], "tied with"),
+        "best": (dims, found["best"], {"long_name": f"best {objective}".replace("_", " "), "units": unit}),
+        "margin": (dims, found["margin"], {"long_name": "margin to the runner-up", "units": "%"}),
+        "margin_absolute": (dims, found["margin_absolute"], {"long_name": "margin to the runner-up", "units": unit}),
+        "tied": (dims, found["tied"], {"long_name": "values that are best", "units": "1"}),
+        "status": (dims, found["status"], {"long_name": "status"} | flags(STATUSES)),
     }
     return xr.Dataset(variables, coordinates, attributes)
 
@@ -124,54 +124,56 @@ def names_of(
     return dims, codes, attributes | flags(labels)
 
 
-class _Best:
-    """Winner, runner-up and margins along one axis of an array; `sign` -1 looks for the largest."""
+def best_along(values: NDArray[np.float64], axis: int, mask: NDArray[np.bool_], sign: float) -> dict[str, NDArray[Any]]:
+    """Winner, runner-up and margins along one axis of an array, block by block; `sign` -1 looks for the largest."""
+    outer = int(np.prod(values.shape[:axis]))
+    count, inner = values.shape[axis], int(np.prod(values.shape[axis + 1 :]))
+    kinds: dict[str, type[Any]] = dict.fromkeys(("winner", "runner_up", "tied_with", "tied"), np.int32)
+    kinds |= dict.fromkeys(("best", "margin", "margin_absolute"), np.float64)
+    found = {name: np.empty((outer, inner), kind) for name, kind in kinds.items()}
+    blocks = values.reshape(outer, count, inner)
+    masks = None if mask.strides == (0,) * mask.ndim else mask.reshape(outer, count, inner)
+    columns = max(min(inner, CANDIDATES // count), 1)
+    rows = max(CANDIDATES // (count * columns), 1)
+    for top in range(0, outer, rows):
+        for left in range(0, inner, columns):
+            here = np.s_[top : top + rows, left : left + columns]
+            part = np.s_[top : top + rows, :, left : left + columns]
+            for name, block in compared(blocks[part], None if masks is None else masks[part], sign).items():
+                found[name][here] = block
+    found["status"] = np.where(found["winner"] < 0, STATUS_CODE["infeasible"], 0).astype(np.int8)
+    shape = (*values.shape[:axis], *values.shape[axis + 1 :])
+    return {name: array.reshape(shape) for name, array in found.items()}
 
-    def __init__(self, values: NDArray[np.float64], axis: int, mask: NDArray[np.bool_], sign: float) -> None:
-        outer = int(np.prod(values.shape[:axis]))
-        count, inner = values.shape[axis], int(np.prod(values.shape[axis + 1 :]))
-        shape = (outer, inner)
-        self.winner = np.empty(shape, np.int32)
-        self.runner_up = np.empty(shape, np.int32)
-        self.tied_with = np.empty(shape, np.int32)
-        self.best = np.empty(shape)
-        self.margin = np.empty(shape)
-        self.margin_absolute = np.empty(shape)
-        self.tied = np.empty(shape, np.int32)
-        blocks = values.reshape(outer, count, inner)
-        masks = None if mask.strides == (0,) * mask.ndim else mask.reshape(outer, count, inner)
-        columns = max(min(inner, CANDIDATES // count), 1)
-        rows = max(CANDIDATES // (count * columns), 1)
-        with np.errstate(all="ignore"):
-            for top in range(0, outer, rows):
-                for left in range(0, inner, columns):
-                    here = np.s_[top : top + rows, left : left + columns]
-                    part = np.s_[top : top + rows, :, left : left + columns]
-                    self.compare(here, blocks[part], None if masks is None else masks[part], sign)
-        self.status = np.where(self.winner < 0, STATUS_CODE["infeasible"], 0).astype(np.int8)
-        left_out = (*values.shape[:axis], *values.shape[axis + 1 :])
-        for name in ("winner", "runner_up", "tied_with", "best", "margin", "margin_absolute", "tied", "status"):
-            setattr(self, name, getattr(self, name).reshape(left_out))
 
-    def compare(self, here: Any, values: NDArray[np.float64], mask: NDArray[np.bool_] | None, sign: float) -> None:
-        """One block of cells: rows, candidates, columns."""
+def compared(values: NDArray[np.float64], mask: NDArray[np.bool_] | None, sign: float) -> dict[str, NDArray[Any]]:
+    """One block of cells: rows, candidates, columns."""
+    with np.errstate(all="ignore"):
         usable = np.isfinite(values) if mask is None else np.isfinite(values) & mask
         costs = np.where(usable, values * sign, np.inf).transpose(1, 0, 2)
-        least = costs.min(axis=0)
-        limit = least + TIE * np.abs(least)
-        ranked = ranked_of_few if len(costs) <= FEW else ranked_of_many
-        winner, tied_with, tied, runner_up, second = ranked(costs, limit)
-        none, alone = winner < 0, runner_up < 0
-        self.winner[here], self.runner_up[here] = winner, runner_up
-        self.tied_with[here], self.tied[here] = tied_with, tied
-        self.best[here] = np.where(none, np.nan, least * sign)
-        difference = np.where(alone, np.nan, second - least)
-        self.margin_absolute[here] = difference
-        self.margin[here] = np.where(least == 0, np.nan, 100 * difference / np.abs(least))
+        least, (winner, tied_with, tied, runner_up, second) = ranked(costs)
+        difference = np.where(runner_up < 0, np.nan, second - least)
+        return {
+            "winner": winner,
+            "runner_up": runner_up,
+            "tied_with": tied_with,
+            "tied": tied,
+            "best": np.where(winner < 0, np.nan, least * sign),
+            "margin": np.where(least == 0, np.nan, 100 * difference / np.abs(least)),
+            "margin_absolute": difference,
+        }
 
 
 Ranks = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 """Winner, what it ties with, how many tie, runner-up (positions, -1 for none), and the cost of the runner-up."""
+
+
+def ranked(costs: NDArray[np.float64]) -> tuple[NDArray[np.float64], Ranks]:
+    """The least cost along the first axis, inf where there is none, and the ranks of the candidates."""
+    least = costs.min(axis=0)
+    with np.errstate(invalid="ignore"):
+        limit = least + TIE * np.abs(least)
+        return least, (ranked_of_few if len(costs) <= FEW else ranked_of_many)(costs, limit)
 
 
 def ranked_of_few(costs: NDArray[np.float64], limit: NDArray[np.float64]) -> Ranks:

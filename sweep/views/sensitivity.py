@@ -21,6 +21,7 @@ from sweep.errors import Fault, InputError, nearest
 from sweep.grid.reader import Grid
 from sweep.grid.units import exact
 from sweep.registry import Parameter, Registry
+from sweep.views.figure import save_figure
 from sweep.views.summary import text
 
 STEP = 1e-4
@@ -234,10 +235,4 @@ def draw_sensitivity(found: Sensitivity, path: Path) -> None:
         axes.set_xlabel("elasticity: percent of change per percent of the parameter (hatched: the output falls)")
         heading = f"{found.output.replace('_', ' ')} {with_unit(found.value, found.unit)}"
         axes.set_title("\n".join([heading, textwrap.fill(found.where, 90)]), fontsize=11)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=130, metadata={"Date": None} if path.suffix == ".svg" else None)
-        except OSError as error:
-            raise InputError([Fault(str(path), f"cannot be written: {error.strerror}")]) from None
-        finally:
-            plt.close(figure)
+        save_figure(figure, path)
