@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sweep.cli.options import Made, made_options, map_options, read_at
+from sweep.cli.options import Made, layout_of, made_options, map_options
 
 
 @click.command("compare")
@@ -32,15 +32,15 @@ def command(
     from sweep.views.compare import compare, comparison_table
     from sweep.views.heatmap import draw_heatmap
 
-    values = read_at(at)
+    layout = layout_of(x, y, facet, at)
     place = Made(output, overwrite, picture)
     with read(Path(first), labels=False) as one, read(Path(second), labels=False) as other:
         found = compare(one, other).load()
     names = [str(name) for name in found.data_vars]
     wanted = variable or names[0]
-    drawn = next((name for name in (f"{wanted}_difference", f"{wanted}_changed") if name in names), wanted)
+    shown = next((name for name in (f"{wanted}_difference", f"{wanted}_changed") if name in names), wanted)
     place.deliver(
         found,
         comparison_table(found),
-        lambda path: draw_heatmap(found, drawn, x, y, facet, values, None, None, path),
+        lambda path: draw_heatmap(found, shown, layout, path),
     )

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from sweep.cli.options import Made, choice_options, required, say, with_option
+from sweep.cli.options import (
+    Made,
+    choice_options,
+    layout_of,
+    made_options,
+    map_options,
+    required,
+    say,
+    with_option,
+)
 
 
 @click.command("crossover")
@@ -14,8 +23,8 @@ from sweep.cli.options import Made, choice_options, required, say, with_option
 @click.option("--along", required=True, help="Numeric axis along which the winner changes.")
 @choice_options
 @with_option
-@click.option("-o", "--output", type=click.Path(), help="NetCDF file for all changes.")
-@click.option("--overwrite", is_flag=True, help="Replace what is at the output.")
+@made_options
+@map_options
 def command(
     result: str,
     along: str,
@@ -26,12 +35,29 @@ def command(
     with_files: tuple[str, ...],
     output: str | None,
     overwrite: bool,
+    picture: str | None,
+    x: str | None,
+    y: str | None,
+    facet: str | None,
+    at: tuple[str, ...],
 ) -> None:
-    """Find the values along an axis of RESULT at which another choice becomes the best, on the formulas themselves."""
+    """Find the values along an axis of RESULT at which another choice becomes the best, on the formulas themselves.
+
+    The picture is a map of the winners with lines where they change.
+    """
     from sweep.store.netcdf import read
     from sweep.views.crossover import crossover_table, crossovers
+    from sweep.views.heatmap import draw_heatmap
+    from sweep.views.select import select
 
-    place = Made(output, overwrite, None)
+    layout = layout_of(x or (along if along != y else None), y, facet, at)
+    place = Made(output, overwrite, picture)
+    choice = (over, minimise, maximise, required(require), with_files)
     with read(Path(result), labels=False) as dataset:
-        found = crossovers(dataset, along, over, minimise, maximise, required(require), with_files, say)
-    place.deliver(found, crossover_table(found), lambda path: None)
+        found = crossovers(dataset, along, *choice, say)
+        chosen = select(dataset, *choice)
+    place.deliver(
+        found,
+        crossover_table(found),
+        lambda path: draw_heatmap(chosen, "winner", layout, path, crossings=found),
+    )

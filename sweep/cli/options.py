@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from sweep.grid.reader import Grid
+    from sweep.views.cut import Layout
 
 with_option = click.option(
     "--with",
@@ -44,7 +45,7 @@ def grid_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that lay out a heat map; see `read_at`."""
+    """Give a command the options that lay out a picture; see `layout_of`."""
     at = click.option(
         "--at", multiple=True, metavar="DIM=VALUE", help="Value of another dimension; default: its first."
     )
@@ -94,25 +95,37 @@ class Made:
         if self.output is not None:
             check_new(self.output, overwrite)
 
-    def deliver(self, made: xr.Dataset, lines: list[str], draw: Callable[[Path], None]) -> None:
+    def deliver(self, made: xr.Dataset, lines: list[str], draw: Callable[[Path], list[Path]]) -> None:
         """Draw, write and say what was made, where that is wanted."""
         from sweep.store.netcdf import write_new
 
-        if self.picture is not None:
-            draw(self.picture)
+        pictures = draw(self.picture) if self.picture is not None else []
         if self.output is not None:
             write_new(made, self.output, self.overwrite)
         for line in lines:
             click.echo(line)
         if self.output is not None:
             click.echo(f"written to {self.output}")
-        if self.picture is not None:
-            click.echo(f"drawn to {self.picture}")
+        if pictures:
+            click.echo(drawn(pictures))
+
+
+def drawn(pictures: list[Path]) -> str:
+    """Where pictures went, in a line."""
+    last = f" .. {pictures[-1]}" if len(pictures) > 1 else ""
+    return f"drawn to {pictures[0]}{last}"
 
 
 def required(items: tuple[str, ...]) -> list[str]:
     """Names of a --require that takes several, parted by commas too."""
     return [name for item in items for name in item.split(",") if name]
+
+
+def layout_of(x: str | None, y: str | None, facet: str | None, at: tuple[str, ...]) -> Layout:
+    """The layout that a picture was asked for."""
+    from sweep.views.cut import Layout
+
+    return Layout(x, y, facet, read_at(at))
 
 
 def read_at(pairs: tuple[str, ...]) -> dict[str, str]:

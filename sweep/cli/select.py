@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
-from sweep.cli.options import Made, choice_options, made_options, map_options, read_at, required
+from sweep.cli.options import Made, choice_options, layout_of, made_options, map_options, required, with_option
 
 
 @click.command("select")
 @click.argument("result", type=click.Path())
 @choice_options
+@with_option
 @made_options
 @map_options
 def command(
@@ -20,6 +21,7 @@ def command(
     minimise: str | None,
     maximise: str | None,
     require: tuple[str, ...],
+    with_files: tuple[str, ...],
     output: str | None,
     overwrite: bool,
     picture: str | None,
@@ -33,12 +35,12 @@ def command(
     from sweep.views.heatmap import draw_heatmap
     from sweep.views.select import select, selection_table
 
-    values = read_at(at)
+    layout = layout_of(x, y, facet, at)
     place = Made(output, overwrite, picture)
     with read(Path(result), labels=False) as dataset:
-        chosen = select(dataset, over, minimise, maximise, required(require))
+        chosen = select(dataset, over, minimise, maximise, required(require), with_files)
     place.deliver(
         chosen,
         selection_table(chosen),
-        lambda path: draw_heatmap(chosen, "winner", x, y, facet, values, None, None, path),
+        lambda path: draw_heatmap(chosen, "winner", layout, path),
     )

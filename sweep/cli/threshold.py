@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sweep.cli.options import Made, made_options, map_options, read_at, say, with_option
+from sweep.cli.options import Made, layout_of, made_options, map_options, say, with_option
 
 
 @click.command("threshold")
@@ -36,12 +36,12 @@ def command(
     from sweep.views.heatmap import draw_heatmap
     from sweep.views.threshold import threshold, threshold_table
 
-    values = read_at(at)
+    layout = layout_of(x, y, facet, at)
     place = Made(output, overwrite, picture)
     with read(Path(result), labels=False) as dataset:
         found = threshold(dataset, meet, along, solve, with_files, say)
     place.deliver(
         found,
         threshold_table(found),
-        lambda path: draw_heatmap(found, "threshold", x, y, facet, values, None, None, path),
+        lambda path: draw_heatmap(found, "threshold", layout, path),
     )

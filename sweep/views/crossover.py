@@ -49,12 +49,12 @@ def crossovers(
     axis = numeric_axis(dataset, dataset[objective], along)
     if over == along:
         raise InputError([Fault("--over", f"choosing among values of {along} cannot change along it")])
-    masks = requirements(dataset, require)
+    masks = requirements(dataset, require, with_files)
     for item, mask in masks.items():
         if along in mask.dims:
             raise InputError([Fault("--require", f"{item} itself changes along {along}")])
     ordered = dataset.isel({along: np.argsort(axis.values, kind="stable")})
-    chosen = select(ordered, over, None if largest else objective, objective if largest else None, require)
+    chosen = select(ordered, over, None if largest else objective, objective if largest else None, require, with_files)
     winner = positions(chosen["winner"], ordered[over])
     place = winner.dims.index(along)
     before = np.moveaxis(winner.values, place, -1)[..., :-1]

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from sweep.errors import Fault, InputError, nearest
 from sweep.registry import STATUSES
 from sweep.store.dataset import flags
-from sweep.views.figure import save_figure
-from sweep.views.heatmap import label, position, value_text
+from sweep.views.cut import held_text, position
+from sweep.views.figure import NUMBERS, drawing, save_figures
 from sweep.views.record import made_from
 from sweep.views.summary import text, unit_of
+from sweep.views.ticks import label
 
 SAMPLE = 2000
 """Points that throw out most dominated ones before the exact search."""
@@ -188,11 +189,8 @@ def pareto_table(front: xr.Dataset, most: int = 20) -> list[str]:
     return lines
 
 
-def draw_pareto(dataset: xr.Dataset, front: xr.Dataset, path: Path) -> None:
+def draw_pareto(dataset: xr.Dataset, front: xr.Dataset, path: Path) -> list[Path]:
     """The front over all points: first objective along x, second along y, a third as colour. Raises InputError."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     about = json.loads(front.attrs["sweep"])["pareto"]
@@ -201,14 +199,14 @@ def draw_pareto(dataset: xr.Dataset, front: xr.Dataset, path: Path) -> None:
     here = fixed_at(dataset, about["at"])
     behind = [array.values.ravel().astype(float) for array in xr.broadcast(here[names[0]], here[names[1]])]
     some = np.unique(np.linspace(0, behind[0].size - 1, min(behind[0].size, SHOWN)).astype(int))
-    with mpl.rc_context({"font.size": 10, "svg.hashsalt": "sweep"}):
+    with drawing():
         figure, axes = plt.subplots(figsize=(8, 5.5), layout="constrained")
         axes.scatter(
             behind[0][some], behind[1][some], s=2, c="#bbbbbb", linewidths=0, label="all points", rasterized=True
         )
         colours: dict[str, Any] = {"c": "#D55E00"}
         if len(names) == 3:
-            colours = {"c": front[names[2]].values, "cmap": "cividis"}
+            colours = {"c": front[names[2]].values, "cmap": NUMBERS}
         else:
             axes.step(x, y, where="post", color="#D55E00", linewidth=1)
         drawn = axes.scatter(x, y, s=24, edgecolors="black", linewidths=0.5, zorder=3, label="not dominated", **colours)
@@ -219,11 +217,7 @@ def draw_pareto(dataset: xr.Dataset, front: xr.Dataset, path: Path) -> None:
                 scale("log")
         axes.set_xlabel(label(x))
         axes.set_ylabel(label(y))
-        held = ", ".join(
-            f"{each.attrs.get('long_name', name)} {value_text(each)}"
-            for name, each in here.coords.items()
-            if each.ndim == 0 and name in dataset.dims
-        )
+        held = held_text(dataset, here)
         axes.set_title("\n".join(filter(None, [*front.attrs["title"].split("\n"), held])), fontsize=11, wrap=True)
         axes.legend(loc="best")
-        save_figure(figure, path)
+        return save_figures([figure], path)

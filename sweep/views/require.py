@@ -11,19 +11,25 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from sweep.catalog import default_registry
+from sweep.catalog import extended_registry
 from sweep.engine.graph import resolve
 from sweep.engine.point import evaluate
 from sweep.errors import Fault, InputError, nearest
+from sweep.registry import Registry
 from sweep.views.record import record_of
 
 MOST_CELLS = 10_000
 """Cells of an output that are worked out one by one, at the most."""
 
 
-def requirements(dataset: xr.Dataset, require: Sequence[str]) -> dict[str, xr.DataArray]:
+def requirements(
+    dataset: xr.Dataset, require: Sequence[str], with_files: Sequence[str] = ()
+) -> dict[str, xr.DataArray]:
     """Where each requirement is met, over the dimensions that it depends on. Raises InputError for unknown names."""
-    return {item: is_met(dataset, *split(item)) for item in dict.fromkeys(require)}
+    if not require:
+        return {}
+    registry = extended_registry(with_files)
+    return {item: is_met(dataset, registry, *split(item)) for item in dict.fromkeys(require)}
 
 
 def split(item: str) -> tuple[str, str]:
@@ -32,14 +38,13 @@ def split(item: str) -> tuple[str, str]:
     return name.strip(), label.strip() if equals else "yes"
 
 
-def is_met(dataset: xr.Dataset, name: str, label: str) -> xr.DataArray:
+def is_met(dataset: xr.Dataset, registry: Registry, name: str, label: str) -> xr.DataArray:
     """Where an output has a label."""
-    registry = default_registry()
     known = [x for x in registry.outputs if registry.quantities[registry.output_owner[x]].outputs[x].categories]
     known += [str(x) for x, each in dataset.data_vars.items() if "flag_meanings" in each.attrs and x not in known]
     if name not in known:
         what = f"{name!r} is no output with labels; there are {', '.join(known)}{nearest(name, known)}"
-        raise InputError([Fault("--require", what)])
+        raise InputError([Fault("--require", what + own_quantities(dataset, registry))])
     if name in dataset:
         labels = dataset[name].attrs["flag_meanings"].split()
         check_label(name, label, labels)
@@ -47,7 +52,16 @@ def is_met(dataset: xr.Dataset, name: str, label: str) -> xr.DataArray:
         met: xr.DataArray = dataset[name] == (label if opened else labels.index(label))
         return met
     check_label(name, label, registry.quantities[registry.output_owner[name]].outputs[name].categories)
-    return worked_out(dataset, name) == label
+    return worked_out(dataset, registry, name) == label
+
+
+def own_quantities(dataset: xr.Dataset, registry: Registry) -> str:
+    """A hint where a result has parameters or outputs that the registry does not know."""
+    names = [*dataset.data_vars, *dataset.coords]
+    statuses = {"status", *(f"{x}_status" for x in registry.outputs)}
+    own = [str(x) for x in names if x not in registry.outputs and x not in registry.parameters and x not in statuses]
+    own = [x for x in own if x not in dataset.dims]
+    return f"; {', '.join(own)} of this result come from a file: give it by --with" if own else ""
 
 
 def check_label(name: str, label: str, labels: Sequence[str]) -> None:
@@ -57,9 +71,8 @@ def check_label(name: str, label: str, labels: Sequence[str]) -> None:
         raise InputError([Fault("--require", what)])
 
 
-def worked_out(dataset: xr.Dataset, name: str) -> xr.DataArray:
+def worked_out(dataset: xr.Dataset, registry: Registry, name: str) -> xr.DataArray:
     """Labels of an output that a result has not, over those of its dimensions on which the output depends."""
-    registry = default_registry()
     fixed = record_of(dataset)["grid"]["fixed"]
     given = {parameter: value for parameter, value in fixed.items() if parameter in registry.parameters}
     moving = {str(x): each for x, each in dataset.coords.items() if x in registry.parameters}

@@ -38,19 +38,20 @@ def select(
     minimise: str | None = None,
     maximise: str | None = None,
     require: Sequence[str] = (),
+    with_files: Sequence[str] = (),
 ) -> xr.Dataset:
     """The best value along `over` in every cell of a result.
 
     `minimise` or `maximise` names the objective; without either it is the first number that depends on `over`: a time
     is the better the smaller, a bandwidth the larger; for other units one must be named. `require` names outputs that
-    must be "yes", or `output=label`. Gives `winner`, `runner_up`, `tied_with` (labels as codes, or values of a numeric
-    axis), `best` and `margin_absolute` in the unit of the objective, `margin` in percent of the best, `tied` (how many
-    are best), and `status` (infeasible where there is nothing to choose). Raises InputError for names that the result
-    does not have.
+    must be "yes", or `output=label`, those of `with_files` too. Gives `winner`, `runner_up`, `tied_with` (labels as
+    codes, or values of a numeric axis), `best` and `margin_absolute` in the unit of the objective, `margin` in percent
+    of the best, `tied` (how many are best), and `status` (infeasible where there is nothing to choose). Raises
+    InputError for names that the result does not have.
     """
     require = [require] if isinstance(require, str) else list(require)
     objective, largest = find_objective(dataset, over, minimise, maximise)
-    allowed = requirements(dataset, require)
+    allowed = requirements(dataset, require, with_files)
     values = dataset[objective]
     extra = [dim for mask in allowed.values() for dim in mask.dims if dim not in values.dims]
     if extra:  # a capability depends on more than the objective does
@@ -211,27 +212,26 @@ def ranked_of_many(costs: NDArray[np.float64], limit: NDArray[np.float64]) -> Ra
 def selection_table(chosen: xr.Dataset) -> list[str]:
     """What was chosen how often, in lines: shares of the cells, runner-up and margin, ties, and what lacks what."""
     about = json.loads(chosen.attrs["sweep"])["selection"]
-    winner, runner_up = chosen["winner"], chosen["runner_up"]
+    names, winner = coded(chosen["winner"])
     cells = winner.size
     lines = [*chosen.attrs["title"].split("\n"), ""]
-    winners = _each(winner)
-    for value, where in sorted(winners, key=lambda pair: -int(pair[1].sum())):
-        margins = chosen["margin"].values[where]
-        tie = where & (chosen["tied"].values > 1)
-        ties = int(tie.sum())
-        known = margins[np.isfinite(margins)]
-        count = int(where.sum())
-        said = f"{value:<16} {100 * count / cells:5.1f} % of {cells} cells"
+    counts = np.bincount(winner, minlength=len(names) + 1)
+    groups = np.split(chosen["margin"].values.ravel()[np.argsort(winner, kind="stable")], np.cumsum(counts))
+    second_names, seconds = paired(winner, len(names), chosen["runner_up"])
+    tied_names, ties = paired(winner, len(names), chosen["tied_with"])
+    for code in sorted(np.flatnonzero(counts[:-1]), key=lambda code: -int(counts[code])):
+        known = groups[code][np.isfinite(groups[code])]
+        said = f"{names[code]:<16} {100 * counts[code] / cells:5.1f} % of {cells} cells"
         if known.size:
             low, middle, high = np.percentile(known, [0, 50, 100])
             said += f"; margin {_number(low)} .. {_number(high)} %, median {_number(middle)} %"
-            said += f", mostly to {_most(runner_up, where)}"
-        if ties:
-            said += f"; tie with {_most(chosen['tied_with'], tie)} in {100 * ties / count:.3g} % of them"
+            said += f", mostly to {second_names[int(seconds[code].argmax())]}"
+        if ties[code].any():
+            share = 100 * ties[code].sum() / counts[code]
+            said += f"; tie with {tied_names[int(ties[code].argmax())]} in {share:.3g} % of them"
         lines.append(f"  {said}")
-    none = int((chosen["status"].values != 0).sum())
-    if none:
-        lines.append(f"  {'none':<16} {100 * none / cells:5.1f} % of {cells} cells: nothing to choose")
+    if counts[-1]:
+        lines.append(f"  {'none':<16} {100 * counts[-1] / cells:5.1f} % of {cells} cells: nothing to choose")
     lines += [f"  {name} lacks {', '.join(what)}" for name, what in about["lacking"].items()]
     return lines
 
@@ -240,22 +240,19 @@ def _number(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _each(variable: xr.DataArray) -> list[tuple[str, NDArray[np.bool_]]]:
-    """The values that occur in a variable of labels or numbers, missing ones left out, and where."""
-    values = variable.values
+def coded(variable: xr.DataArray) -> tuple[list[str], NDArray[Any]]:
+    """The names of the values of a variable, and their positions in that list, flat; the length of it for none."""
+    values = variable.values.ravel()
     if "flag_meanings" in variable.attrs:
-        labels = variable.attrs["flag_meanings"].split()
-        return [(labels[code], values == code) for code in np.unique(values) if labels[code] != NO_VALUE]
-    present = np.unique(values[np.isfinite(values)])
-    return [(text(value) + unit_of(variable), values == value) for value in present]
+        return variable.attrs["flag_meanings"].split()[:-1], values
+    present = np.unique(values)
+    present = present[np.isfinite(present)]
+    return [text(value) + unit_of(variable) for value in present], np.searchsorted(present, values)
 
 
-def _most(variable: xr.DataArray, where: NDArray[np.bool_]) -> str:
-    """The value that occurs most often in some cells."""
-    here = variable.values[where]
-    if "flag_meanings" in variable.attrs:
-        labels = variable.attrs["flag_meanings"].split()
-        counts = np.bincount(here, minlength=len(labels))[:-1]
-        return labels[int(counts.argmax())] if counts.any() else NO_VALUE
-    present, counts = np.unique(here[np.isfinite(here)], return_counts=True)
-    return text(present[counts.argmax()]) + unit_of(variable) if present.size else NO_VALUE
+def paired(winner: NDArray[Any], winners: int, variable: xr.DataArray) -> tuple[list[str], NDArray[np.intp]]:
+    """The names of the values of a variable, and how often each stands beside each winner: winners x names."""
+    names, codes = coded(variable)
+    count = len(names) + 1
+    pairs = np.bincount(winner.astype(np.intp) * count + codes, minlength=(winners + 1) * count)
+    return names, pairs.reshape(-1, count)[:winners, :-1]

@@ -21,7 +21,7 @@ from sweep.errors import Fault, InputError, nearest
 from sweep.grid.reader import Grid
 from sweep.grid.units import exact
 from sweep.registry import Parameter, Registry
-from sweep.views.figure import save_figure
+from sweep.views.figure import drawing, save_figures
 from sweep.views.summary import text
 
 STEP = 1e-4
@@ -213,15 +213,12 @@ def sensitivity_table(found: Sensitivity) -> list[str]:
     return lines
 
 
-def draw_sensitivity(found: Sensitivity, path: Path) -> None:
+def draw_sensitivity(found: Sensitivity, path: Path) -> list[Path]:
     """A bar chart of the elasticities, strongest on top. Raises InputError where it cannot be written."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
     import matplotlib.pyplot as plt
 
     bars = [effect for effect in found.effects if effect.elasticity and math.isfinite(effect.elasticity)][::-1]
-    with mpl.rc_context({"font.size": 10, "svg.hashsalt": "sweep"}):
+    with drawing():
         figure, axes = plt.subplots(figsize=(8, 1.6 + 0.32 * max(len(bars), 1)), layout="constrained")
         names = [effect.name.replace("_", " ") for effect in bars]
         sizes = [effect.elasticity for effect in bars]
@@ -235,4 +232,4 @@ def draw_sensitivity(found: Sensitivity, path: Path) -> None:
         axes.set_xlabel("elasticity: percent of change per percent of the parameter (hatched: the output falls)")
         heading = f"{found.output.replace('_', ' ')} {with_unit(found.value, found.unit)}"
         axes.set_title("\n".join([heading, textwrap.fill(found.where, 90)]), fontsize=11)
-        save_figure(figure, path)
+        return save_figures([figure], path)

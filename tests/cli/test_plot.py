@@ -6,7 +6,9 @@ import xarray as xr
 
 import sweep
 from sweep.errors import InputError
-from sweep.views.heatmap import tick_positions, tick_text, tick_texts
+from sweep.views.cut import Layout
+from sweep.views.heatmap import draw_heatmap
+from sweep.views.ticks import tick_positions, tick_text, tick_texts
 
 AXES = {
     "link_bandwidth": [25, 50],
@@ -38,9 +40,10 @@ def figure(monkeypatch, path, cli, tmp_path):
     def draw(*options):
         code, _, messages = cli("plot", path, "-o", tmp_path / "map.png", *options)
         assert code == 0, messages
-        assert (tmp_path / "map.png").stat().st_size > 5000
+        assert all(file.stat().st_size > 5000 for file in tmp_path.glob("map*.png"))
         return figures[-1]
 
+    draw.all = figures
     yield draw
     monkeypatch.undo()
     plt.close("all")
@@ -172,21 +175,36 @@ def test_ticks_are_few_and_readable():
     assert len(tick_positions(np.linspace(0, 1, 1000))) <= 9
 
 
-def test_too_many_facets_are_refused(tmp_path):
-    from sweep.views.heatmap import draw_heatmap
+def test_panels_beyond_a_page_go_to_numbered_pages_of_one_scale(figure, tmp_path):
+    drawn = figure("--facet", "message_size", "--y", "packet_format", "--x", "chip_count")
+    files = sorted(path.name for path in tmp_path.glob("*.png"))
+    assert files == ["map-1.png", "map-2.png"]
+    pages = figure.all[-2:]
+    assert [len(panels(page)) for page in pages] == [12, 9]
+    assert len({panel.images[0].norm for page in pages for panel in panels(page)}) == 1
+    assert [page.get_suptitle().split("\n")[-1] for page in pages] == ["page 1 of 2", "page 2 of 2"]
+    assert drawn is pages[1]
 
-    data = xr.Dataset({"v": (("a", "b"), np.zeros((41, 2))), "status": ((), "ok")}, {"a": range(41), "b": range(2)})
-    with pytest.raises(InputError, match="at most 40 fit"):
-        draw_heatmap(data, "v", "b", None, "a", {}, None, None, tmp_path / "x.png")
+
+def test_a_pdf_has_its_pages_in_one_file(cli, path, tmp_path):
+    options = ("--facet", "message_size", "--y", "packet_format", "--x", "chip_count")
+    code, output, _ = cli("plot", path, *options, "-o", tmp_path / "map.pdf")
+    assert (code, output.strip()) == (0, f"drawn to {tmp_path / 'map.pdf'}")
+    assert [file.name for file in tmp_path.iterdir()] == ["map.pdf"]
+    assert (tmp_path / "map.pdf").read_bytes().count(b"/Type /Page ") == 2
+
+
+def test_more_pages_than_anyone_turns_are_refused(tmp_path):
+    data = xr.Dataset({"v": (("a", "b"), np.zeros((241, 2))), "status": ((), 0)}, {"a": range(241), "b": range(2)})
+    with pytest.raises(InputError, match="at most 240 fit on 20 pages"):
+        draw_heatmap(data, "v", Layout("b", None, "a"), tmp_path / "x.png")
 
 
 def test_many_labels_get_a_colour_each(tmp_path):
-    from sweep.views.heatmap import draw_heatmap
-
     labels = [f"label{i}" for i in range(12)]
     cells = xr.DataArray(np.arange(12).reshape(3, 4), dims=("a", "b"), attrs={"flag_meanings": " ".join(labels)})
     data = xr.Dataset({"v": cells, "status": ((), 0)}, {"a": range(3), "b": range(4)}, {"title": "many"})
-    draw_heatmap(data, "v", "b", "a", None, {}, None, None, tmp_path / "x.png")
+    draw_heatmap(data, "v", Layout("b", "a"), tmp_path / "x.png")
     assert (tmp_path / "x.png").exists()
 
 
@@ -200,3 +218,95 @@ def test_a_value_can_be_chosen_with_its_unit(cli, path, tmp_path):
     assert cli("plot", path, *options)[0] == 0
     code, _, messages = cli("plot", path, "--at", "vlan=on", "--at", "vlan=off")
     assert (code, "given twice" in messages) == (2, True)
+
+
+def made(values, **attributes):
+    values = np.asarray(values, float)
+    dims = ("a", "b")[: values.ndim]
+    status = np.where(np.isfinite(values), 0, 2).astype(np.int8)
+    variables = {"time": (dims, values, {"units": "ns"} | attributes), "status": (dims, status)}
+    coordinates = {dim: range(size) for dim, size in zip(dims, values.shape, strict=True)}
+    return xr.Dataset(variables, coordinates, {"title": "Made"})
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    import matplotlib.pyplot as plt
+
+    figures = []
+    monkeypatch.setattr(plt, "close", figures.append)
+
+    def draw(dataset, layout):
+        draw_heatmap(dataset, "time", layout, tmp_path / "map.png")
+        return figures[-1], [text.get_text() for legend in figures[-1].legends for text in legend.get_texts()]
+
+    yield draw
+    monkeypatch.undo()
+    plt.close("all")
+
+
+def test_one_value_everywhere_is_named_and_has_no_scale(drawn):
+    figure, names = drawn(made(np.full((3, 40), 7.25)), Layout("b", "a"))
+    assert names == ["7.25"]
+    assert [axes.get_label() for axes in figure.axes] == [""]
+
+
+def test_few_numbers_have_a_colour_each_in_the_order_of_their_size(drawn):
+    values = np.array([64, 128, 2048] * 40).reshape(3, 40)
+    figure, names = drawn(made(values, units="B"), Layout("b", "a"))
+    assert names == ["64", "128", "2 KiB"]
+    colours = [patch.get_facecolor() for patch in figure.legends[0].get_patches()]
+    brightness = [0.3 * red + 0.59 * green + 0.11 * blue for red, green, blue, _ in colours]
+    assert brightness == sorted(brightness)
+    norm = panels(figure)[0].images[0].norm
+    assert [int(norm(value)) for value in (64, 128, 2048)] == [0, 1, 2]
+
+
+def test_what_only_rounding_tells_apart_is_one_number(drawn):
+    values = np.full((3, 40), 0.3)
+    values[1] = 0.1 + 0.2
+    assert drawn(made(values), Layout("b", "a"))[1] == ["0.3"]
+
+
+def test_nothing_but_missing_cells_is_drawn_as_that(drawn):
+    figure, names = drawn(made(np.full((3, 4), np.nan)), Layout("b", "a"))
+    assert names == ["infeasible"]
+    assert np.isnan(np.ma.filled(panels(figure)[0].images[0].get_array(), np.nan)).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1)])
+def test_a_row_a_column_and_a_cell_show_their_values(drawn, shape):
+    values = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+    figure, _ = drawn(made(values), Layout("b", "a"))
+    assert [text.get_text() for text in panels(figure)[0].texts] == [f"{value:g}" for value in values.ravel()]
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_the_same_picture_has_the_same_bytes(tmp_path, suffix):
+    for name in "ab":
+        draw_heatmap(made(np.arange(12.0).reshape(3, 4)), "time", Layout("b", "a"), tmp_path / f"{name}.{suffix}")
+    assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
+
+
+def test_a_picture_that_cannot_be_written_leaves_the_old_one(tmp_path):
+    (tmp_path / "file").write_text("old")
+    with pytest.raises(InputError, match="cannot be written"):
+        draw_heatmap(made(np.ones((2, 2))), "time", Layout("b", "a"), tmp_path / "file" / "map.png")
+    assert (tmp_path / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize("facets", [1, 2, 3, 4, 12])
+def test_a_page_shown_at_800_pixels_keeps_its_letters_eight_pixels_high(monkeypatch, tmp_path, facets):
+    import matplotlib.pyplot as plt
+
+    figures = []
+    monkeypatch.setattr(plt, "close", figures.append)
+    data = xr.Dataset(
+        {"v": (("f", "a", "b"), np.random.default_rng(1).random((facets, 5, 200))), "status": ((), 0)},
+        {"f": range(facets), "a": range(5), "b": range(200)},
+    )
+    draw_heatmap(data, "v", Layout("b", "a", "f"), tmp_path / "x.png")
+    size = 10 / 72  # inches of a letter of ten points
+    assert size * 800 / figures[0].get_figwidth() >= 8
+    monkeypatch.undo()
+    plt.close("all")
