@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sweep.registry import Output, kernel, parameter, prepared, quantity
     from sweep.views.compare import compare
     from sweep.views.crossover import crossovers
+    from sweep.views.elasticity import elasticities
     from sweep.views.pareto import pareto
     from sweep.views.select import select
     from sweep.views.sensitivity import sensitivity
@@ -27,6 +28,7 @@ __all__ = [
     "Output",
     "compare",
     "crossovers",
+    "elasticities",
     "kernel",
     "load_grid",
     "open_result",
@@ -46,6 +48,7 @@ __all__ = [
 _HOMES = dict.fromkeys(("Output", "kernel", "parameter", "prepared", "quantity"), "sweep.registry") | {
     "compare": "sweep.views.compare",
     "crossovers": "sweep.views.crossover",
+    "elasticities": "sweep.views.elasticity",
     "pareto": "sweep.views.pareto",
     "select": "sweep.views.select",
     "sensitivity": "sweep.views.sensitivity",

@@ -49,10 +49,15 @@ def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
     at = click.option(
         "--at", multiple=True, metavar="DIM=VALUE", help="Value of another dimension; default: its first."
     )
+    return panel_options(at(command))
+
+
+def panel_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that say which dimensions a picture has along its axes."""
     facet = click.option("--facet", help="Dimension with one panel per value.")
     y = click.option("--y", help="Dimension along y; default: the one before it.")
     x = click.option("--x", help="Dimension along x; default: the last one.")
-    for option in (at, facet, y, x):
+    for option in (facet, y, x):
         command = option(command)
     return command
 
@@ -95,12 +100,12 @@ class Made:
         if self.output is not None:
             check_new(self.output, overwrite)
 
-    def deliver(self, made: xr.Dataset, lines: list[str], draw: Callable[[Path], list[Path]]) -> None:
+    def deliver(self, made: xr.Dataset | None, lines: list[str], draw: Callable[[Path], list[Path]]) -> None:
         """Draw, write and say what was made, where that is wanted."""
         from sweep.store.netcdf import write_new
 
         pictures = draw(self.picture) if self.picture is not None else []
-        if self.output is not None:
+        if self.output is not None and made is not None:
             write_new(made, self.output, self.overwrite)
         for line in lines:
             click.echo(line)

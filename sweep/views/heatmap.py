@@ -127,11 +127,15 @@ class _HeatMap:
         return ScalarMappable(norm, NUMBERS)
 
     def palette(self) -> Sequence[Any]:
-        """One colour per label; where there are more than the palette has, a larger and less distinct one."""
+        """One colour per label, or per label that occurs if there are more than the palette has; where those are too
+        many too, a larger and less distinct one."""
         import matplotlib as mpl
 
         if len(self.labels) <= len(PALETTE):
             return PALETTE
+        present = [code for code in range(len(self.labels)) if (self.data == code).any()]
+        if len(present) <= len(PALETTE):
+            return [PALETTE[present.index(code)] if code in present else "white" for code in range(len(self.labels))]
         return [mpl.colormaps["turbo"](x) for x in np.linspace(0, 1, len(self.labels))]
 
     def cells_of(self, part: xr.DataArray) -> np.ndarray[Any, Any]:

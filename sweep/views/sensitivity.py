@@ -15,6 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sweep.axis import Axis
 from sweep.engine.graph import resolve
 from sweep.engine.point import evaluate
 from sweep.errors import Fault, InputError, nearest
@@ -23,6 +27,9 @@ from sweep.grid.units import exact
 from sweep.registry import Parameter, Registry
 from sweep.views.figure import drawing, save_figures
 from sweep.views.summary import text
+from sweep.views.ticks import tick_text
+
+Array = NDArray[np.float64]
 
 STEP = 1e-4
 """Share of itself by which a number is moved."""
@@ -73,10 +80,7 @@ def sensitivity(
         raise InputError([Fault("step", f"a share between 0 and 1 is wanted, not {step}")])
     loaded = grid if isinstance(grid, Grid) else load_grid(grid)
     registry = loaded.registry
-    name = output or next((x for x in loaded.outputs if is_number(registry, x)), loaded.outputs[0])
-    if name not in registry.outputs or not is_number(registry, name):
-        numbers = [x for x in registry.outputs if is_number(registry, x)]
-        raise InputError([Fault("--of", f"{name!r} is no output that is a number{nearest(name, numbers)}")])
+    name = first_number(loaded, output)
     given = point_of(loaded, at or {})
     graph = resolve(registry, [name], given, {})
     values, statuses = evaluate(graph, used(given, graph.parameters))
@@ -95,7 +99,7 @@ def sensitivity(
     )
     axes = [x for axis in loaded.axes for x in axis.members]
     shown = [
-        f"{x.replace('_', ' ')} {with_unit(given[x], registry.parameters[x].unit)}"
+        f"{x.replace('_', ' ')} {named(given[x], registry.parameters[x].unit)}"
         for x in dict.fromkeys((*axes, *(at or {})))
         if x in given
     ]
@@ -104,9 +108,25 @@ def sensitivity(
     return Sensitivity(name, unit, float(values[name]), status, tuple(effects), ", ".join(shown))
 
 
+def first_number(grid: Grid, output: str | None) -> str:
+    """The output that is looked at: the one asked for, or the grid's first number. Raises InputError."""
+    registry = grid.registry
+    name = output or next((x for x in grid.outputs if is_number(registry, x)), grid.outputs[0])
+    if not is_number(registry, name):
+        numbers = [x for x in registry.outputs if is_number(registry, x)]
+        raise InputError([Fault("--of", f"{name!r} is no output that is a number{nearest(name, numbers)}")])
+    return name
+
+
 def with_unit(value: Any, unit: str) -> str:
     """A value with its unit, if it has one."""
     return text(value) if isinstance(value, str) or unit == "1" else f"{text(value)} {unit}"
+
+
+def named(value: Any, unit: str) -> str:
+    """A value as pictures name it, bytes in powers of 1024."""
+    shown = tick_text(value, unit, 6)
+    return shown if unit == "1" or isinstance(value, str) or shown.endswith("iB") else f"{shown} {unit}"
 
 
 def is_number(registry: Registry, name: str) -> bool:
@@ -123,21 +143,39 @@ def point_of(grid: Grid, at: Mapping[str, Any]) -> dict[str, Any]:
     given = dict(grid.fixed)
     faults = []
     for axis in grid.axes:
-        given |= {
-            name: values[0] if isinstance(values, tuple) else float(values[0]) for name, values in axis.members.items()
-        }
+        given |= members_at(axis, 0)
     for name, value in at.items():
+        zipped = next((each for each in grid.axes if each.name == name and name not in each.members), None)
         parameter = grid.registry.parameters.get(name)
-        if parameter is None or parameter.is_table:
-            faults.append(Fault("--at", f"{name!r} is not a parameter{nearest(name, grid.registry.parameters)}"))
-            continue
         try:
-            given[name] = value_of(grid.registry, parameter, value, given)
+            if zipped is not None:
+                given |= members_at(zipped, place_of(zipped, value))
+            elif parameter is None or parameter.is_table:
+                known = [*grid.registry.parameters, *(each.name for each in grid.axes)]
+                faults.append(Fault("--at", f"{name!r} is not a parameter{nearest(name, known)}"))
+            else:
+                given[name] = value_of(grid.registry, parameter, value, given)
         except ValueError as error:
             faults.append(Fault(f"--at {name}", str(error)))
     if faults:
         raise InputError(faults)
     return given
+
+
+def members_at(axis: Axis, place: int) -> dict[str, Any]:
+    """Values of the parameters along an axis at a position."""
+    return {
+        name: values[place] if isinstance(values, tuple) else float(values[place])
+        for name, values in axis.members.items()
+    }
+
+
+def place_of(axis: Axis, value: Any) -> int:
+    """The position of a zipped dimension that a label, or a number from 0, names. Raises ValueError."""
+    names = list(axis.labels) or [str(place) for place in range(axis.size)]
+    if str(value) not in names:
+        raise ValueError(f"{axis.name} is one of {', '.join(names)}, not {value!r}{nearest(str(value), names)}")
+    return names.index(str(value))
 
 
 def value_of(registry: Registry, parameter: Parameter, value: Any, given: Mapping[str, Any]) -> Any:
@@ -177,23 +215,38 @@ def effect_of(
         graph = resolve(registry, [output], there, {})
         return float(evaluate(graph, used(there, graph.parameters))[0][output])
 
+    low, high = beside(parameter, value, step)
+    below, above = (here if x == value else output_at(x) for x in (low, high))
+    numbers = (np.array(x) for x in (value, low, high, here, below, above))
+    elasticity, slope = differences(*numbers)
+    return Effect(parameter.name, parameter.unit, value, float(elasticity), float(slope))
+
+
+def beside(parameter: Parameter, value: float, step: float) -> tuple[float, float]:
+    """The values on both sides to which a number is moved; the value itself where it may not move."""
     size = abs(value) * step if value else step
     size = max(math.floor(size), 1.0) if parameter.integer else size
     low = value - size if parameter.allows(value - size) and value else value
-    high = value + size if parameter.allows(value + size) else value
-    below, above = (here if x == value else output_at(x) for x in (low, high))
-    if not (math.isfinite(below) and math.isfinite(above)) and math.isfinite(here):  # no value on one side
-        low, below = (value, here) if not math.isfinite(below) else (low, below)
-        high, above = (value, here) if not math.isfinite(above) else (high, above)
-    slope = (above - below) / (high - low) if high > low else math.nan
-    elasticity = math.nan
-    if low > 0 and below > 0 and above > 0 and high > low:
-        elasticity = math.log(above / below) / math.log(high / low)
-    elif slope == 0:
-        elasticity = 0.0
-    elif value and here:  # the next whole number below is 0, or the output is
-        elasticity = slope * value / here
-    return Effect(parameter.name, parameter.unit, value, elasticity, slope)
+    return low, value + size if parameter.allows(value + size) else value
+
+
+def differences(value: Array, low: Array, high: Array, here: Array, below: Array, above: Array) -> tuple[Array, Array]:
+    """Elasticities and slopes of outputs `here`, `below` and `above` at a parameter's `value`, `low` and `high`.
+
+    Of one side where the other has no output. Where there is no logarithm the elasticity is the slope in proportion;
+    NaN at 0.
+    """
+    ends, sides = np.isfinite(below), np.isfinite(above)
+    low, below = np.where(ends, low, value), np.where(ends, below, here)
+    high, above = np.where(sides, high, value), np.where(sides, above, here)
+    with np.errstate(all="ignore"):
+        slope = np.where(high > low, (above - below) / (high - low), np.nan)
+        elasticity = np.where((value != 0) & (here != 0), slope * value / here, np.nan)
+        elasticity = np.where(slope == 0, 0.0, elasticity)
+        logarithmic = (low > 0) & (below > 0) & (above > 0) & (high > low)
+        elasticity = np.where(logarithmic, np.log(above / below) / np.log(high / low), elasticity)
+    known = np.isfinite(here)
+    return np.where(known, elasticity, np.nan), np.where(known, slope, np.nan)
 
 
 def sensitivity_table(found: Sensitivity) -> list[str]:
@@ -231,5 +284,5 @@ def draw_sensitivity(found: Sensitivity, path: Path) -> list[Path]:
         axes.margins(x=0.18)
         axes.set_xlabel("elasticity: percent of change per percent of the parameter (hatched: the output falls)")
         heading = f"{found.output.replace('_', ' ')} {with_unit(found.value, found.unit)}"
-        axes.set_title("\n".join([heading, textwrap.fill(found.where, 90)]), fontsize=11)
+        axes.set_title("\n".join([heading, textwrap.fill(found.where, 80)]), fontsize=11)
         return save_figures([figure], path)
