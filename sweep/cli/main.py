@@ -21,10 +21,11 @@ COMMANDS = {
     "select": "Say which packet format, or other value, is best where.",
     "threshold": "Find the smallest value of a parameter that meets a bound.",
     "crossover": "Find where the best choice changes.",
-    "sensitivity": "Say which parameters matter at a point, and how much.",
+    "sensitivity": "Say which parameters matter, and how much.",
     "pareto": "Find the points that no other beats in all objectives.",
     "compare": "Say where two results differ.",
-    "plot": "Draw a heat map of a result.",
+    "plot": "Draw a heat map, or lines, of a result.",
+    "report": "Make one page of a result for a browser.",
 }
 
 MAX_FAULTS = 50

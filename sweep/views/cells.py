@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sweep.axis import Axis
 from sweep.engine.news import Announce
+from sweep.engine.plan import Plan
 from sweep.engine.points import PointFunction
 from sweep.errors import Fault, InputError
 from sweep.grid.reader import Grid
@@ -29,6 +30,19 @@ def grid_of(path: Path, with_files: Sequence[str]) -> Grid:
         return load_grid(record_of(dataset)["grid"], with_files)
 
 
+def planned_again(dataset: xr.Dataset, with_files: Sequence[str]) -> tuple[Grid, Plan, bool]:
+    """The grid in a result's own record, its plan, and whether its formulas are still those of the result."""
+    from sweep import api
+    from sweep.engine.loopnest import write_kernel
+    from sweep.store.record import model_digest
+
+    record = record_of(dataset)
+    grid = api.load_grid(record["grid"], with_files)
+    made = api.plan(grid)
+    digest = model_digest(made, write_kernel(made, grid.statuses).text)
+    return grid, made, digest == record.get("model_digest")
+
+
 def function_of(
     dataset: xr.Dataset,
     output: str,
@@ -42,16 +56,10 @@ def function_of(
     Over the axes on which the output depends, with the values that the dataset has, which may be some of the grid's.
     `keep` names dimensions that stay whole. Raises InputError where that cannot be.
     """
-    from sweep import api
-    from sweep.engine.loopnest import write_kernel
-    from sweep.store.record import model_digest
-
-    record = record_of(dataset)
-    grid = api.load_grid(record["grid"], with_files)
-    made = api.plan(grid)
+    grid, made, is_current = planned_again(dataset, with_files)
     if made.graph.output(output).dims:
         raise InputError([Fault(output, "has a dimension of its own; it cannot be solved for between points")])
-    if model_digest(made, write_kernel(made, grid.statuses).text) != record.get("model_digest"):
+    if not is_current:
         announce("the formulas have changed since this result was computed; those of now are solved")
     fixed = dict(grid.fixed)
     axes = []

@@ -157,6 +157,15 @@ def position(coordinate: xr.DataArray, wanted: str, role: str = "--at") -> int:
     raise InputError([Fault("plot", f"{role} {coordinate.name}: {wanted!r} is not one of {allowed}")])
 
 
+def fixed_at(dataset: xr.Dataset, at: Mapping[str, str]) -> xr.Dataset:
+    """A dataset with some dimensions at one value."""
+    known = [str(dim) for dim in dataset.dims]
+    for name in at:
+        if name not in known:
+            raise InputError([Fault("--at", f"{name!r} is not one of {', '.join(known)}{nearest(name, known)}")])
+    return dataset.isel({name: position(dataset[name], value) for name, value in at.items()})
+
+
 def compared(data: xr.DataArray, dim: str, index: int) -> xr.DataArray:
     """Percent by which each value differs from the one at a position of a dimension, which is left out."""
     if "flag_meanings" in data.attrs:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sweep.errors import Fault, InputError, nearest
 from sweep.registry import STATUSES
 from sweep.store.dataset import flags
-from sweep.views.cut import held_text, position
+from sweep.views.cut import fixed_at, held_text
 from sweep.views.figure import NUMBERS, drawing, save_figures
 from sweep.views.record import made_from
 from sweep.views.summary import text, unit_of
@@ -83,15 +83,6 @@ def check_objectives(dataset: xr.Dataset, names: Sequence[str]) -> None:
             raise InputError([Fault("--minimise, --maximise", what)])
     if len(set(names)) != len(names) or not 2 <= len(names) <= 3:
         raise InputError([Fault("--minimise, --maximise", "two or three different objectives are wanted")])
-
-
-def fixed_at(dataset: xr.Dataset, at: Mapping[str, str]) -> xr.Dataset:
-    """A dataset with some dimensions at one value."""
-    known = [str(dim) for dim in dataset.dims]
-    for name in at:
-        if name not in known:
-            raise InputError([Fault("--at", f"{name!r} is not one of {', '.join(known)}{nearest(name, known)}")])
-    return dataset.isel({name: position(dataset[name], value) for name, value in at.items()})
 
 
 def attributes_of(variable: xr.DataArray) -> dict[str, Any]:
