@@ -35,6 +35,14 @@ demo: $(VENV)/.installed
 	$(BIN)/sweep plot results/profiles.nc --of collective_latency --against profile=exact \
 		--x message_size --y chip_count --facet credit_size \
 		--at link_bandwidth=50 --at switch_hops=1 -o results/profiles.png
+	$(BIN)/sweep run grids/algorithms.yaml --overwrite
+	$(BIN)/sweep crossover results/algorithms.nc --over algorithm --along message_size \
+		--y chip_count --facet link_bandwidth --picture results/algorithms.png
+	$(BIN)/sweep sensitivity results/tp_allreduce.nc --everywhere \
+		--parameters link_bandwidth,base_latency,switch_fixed,credit_size,credit_limit,virtual_channels,max_payload \
+		--at link_bandwidth=50 --at packet_format=standard --at credit_size=256 \
+		--y chip_count --facet switch_hops --picture results/knobs.png
+	MPLBACKEND=agg $(BIN)/python notebooks/packet_format_selection.py
 	$(BIN)/sweep show results/tp_allreduce.nc
 
 test: lint types unit nojit
