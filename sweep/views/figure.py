@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PALETTE = ("#999999", "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442")
-"""Colours of Okabe and Ito, apart for the colour-blind."""
+PALETTE = ("#999999", "#0072B2", "#F0E442", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00")
+"""Colours of Okabe and Ito, apart for the colour-blind; the first of them in grey too."""
 NUMBERS = "cividis"
 """Colour map of numbers: keeps their order in grey and for the colour-blind."""
 PANELS = 12

@@ -30,6 +30,8 @@ PALEST = 0.25
 ANNOTATED_WIDTH = 0.38
 """Inches that a cell must be wide to show its value."""
 ANNOTATED_HEIGHT = 0.15
+NAME_WIDTH = 0.07
+"""Inches of a character of a label in a cell."""
 FEW_VALUES = 10
 """Up to so many different numbers, not written into the cells, have a colour each."""
 
@@ -65,6 +67,19 @@ def full_colour_from(margins: np.ndarray[Any, Any]) -> float:
     known = margins[np.isfinite(margins)]
     high = float(np.percentile(known, 90)) if known.size else 1.0
     return next((x for x in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if x >= high), 100.0)
+
+
+def widest_run(where: np.ndarray[Any, Any]) -> tuple[int, int, int]:
+    """Length, row and first column of the longest run of cells in a row; of equal ones that nearest to the middle of
+    those rows."""
+    edges = np.diff(np.pad(where, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    rows, starts = np.nonzero(edges == 1)
+    lengths = np.nonzero(edges == -1)[1] - starts
+    if not lengths.size:
+        return 0, 0, 0
+    longest = np.flatnonzero(lengths == lengths.max())
+    spot = longest[len(longest) // 2]
+    return int(lengths[spot]), int(rows[spot]), int(starts[spot])
 
 
 def distinct(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -174,7 +189,9 @@ class _HeatMap:
             panel.scatter(columns, rows, s=size**2, fc="black", ec="white", linewidths=size / 6, zorder=2)
         for overlay in self.overlays:
             overlay.draw(panel, here)
-        if self.annotated and not self.categories:
+        if self.categories:
+            self.name_regions(panel, cells)
+        elif self.annotated:
             self.annotate(panel, cells)
         panel.set_title(self.cut.panel_title(index), fontsize=10)
         return self.cut.why_missing(part, index)
@@ -188,6 +205,18 @@ class _HeatMap:
         strength = (PALEST + (1 - PALEST) * share)[..., np.newaxis]
         colours[..., :3] = strength * colours[..., :3] + (1 - strength)
         return colours
+
+    def name_regions(self, panel: Axes, cells: np.ndarray[Any, Any]) -> None:
+        """Write each label into its widest row of cells where it fits, so that the map can be read in grey."""
+        from matplotlib import patheffects
+
+        wide, high = (size / count for size, count in zip(self.panel_size, cells.shape[::-1], strict=True))
+        for code, name in enumerate(self.labels):
+            length, row, start = widest_run(cells == code)
+            if length * wide >= (len(name) + 1) * NAME_WIDTH and high >= ANNOTATED_HEIGHT:
+                casing = [patheffects.withStroke(linewidth=2, foreground="white")]
+                look: dict[str, Any] = {"fontsize": 8, "path_effects": casing, "zorder": 4}
+                panel.text(start + (length - 1) / 2, row, name, ha="center", va="center", **look)
 
     def annotate(self, panel: Axes, cells: np.ndarray[Any, Any]) -> None:
         """Write the values into their cells."""

@@ -27,6 +27,8 @@ MAX_LINES = 16
 """More could not be told apart."""
 FEW_POINTS = 25
 """Up to so many points along x have a marker each."""
+COLOURS = (*(PALETTE[place] for place in (1, 5, 3, 6, 4, 7, 0)), "black")
+"""Those of the palette that can be seen on white."""
 DASHES = ("-", "--", ":", "-.")
 MARKERS = "osD^v<>p"
 
@@ -119,8 +121,7 @@ class _Lines:
 
         if self.y and self.data[self.y].dtype.kind in "iuf" and count > 2:
             return mpl.colormaps[NUMBERS](place / (count - 1) * 0.9)
-        colours = PALETTE[1:7] if count <= 6 else (*PALETTE[1:7], PALETTE[0], "black")
-        return colours[place % len(colours)]
+        return COLOURS[place % len(COLOURS)]
 
     def scales(self, panel: Axes, bottom: bool, left: bool) -> None:
         """Scales, ticks and names of both axes; names and labels at the edges of the page only."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -7,6 +9,7 @@ import xarray as xr
 import sweep
 from sweep.errors import InputError
 from sweep.views.cut import Layout
+from sweep.views.figure import PALETTE
 from sweep.views.heatmap import draw_heatmap
 from sweep.views.ticks import tick_positions, tick_text, tick_texts
 
@@ -310,3 +313,23 @@ def test_a_page_shown_at_800_pixels_keeps_its_letters_eight_pixels_high(monkeypa
     assert size * 800 / figures[0].get_figwidth() >= 8
     monkeypatch.undo()
     plt.close("all")
+
+
+def test_a_region_of_a_label_has_its_name_where_there_is_room(drawn):
+    codes = np.zeros((3, 40), int)
+    codes[1:, 10:] = 1
+    codes[2, 39] = 2
+    dataset = xr.Dataset(
+        {"time": (("a", "b"), codes, {"flag_meanings": "first second third"}), "status": ((), 0)},
+        {"a": range(3), "b": range(40)},
+    )
+    figure, _ = drawn(dataset, Layout("b", "a"))
+    names = {text.get_text(): text.get_position() for text in panels(figure)[0].texts}
+    assert names == {"first": (19.5, 0), "second": (24.5, 1)}  # one cell has no room for "third"
+
+
+def test_the_first_four_colours_of_labels_differ_in_grey():
+    from matplotlib.colors import to_rgb
+
+    grey = [0.299 * red + 0.587 * green + 0.114 * blue for red, green, blue in map(to_rgb, PALETTE[:4])]
+    assert min(abs(one - other) for one, other in combinations(grey, 2)) > 0.07
