@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,3 +33,19 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str
         return code, captured.out, captured.err
 
     return run
+
+
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures that are drawn during a test, in order; they are written as ever."""
+    from sweep.views import figure
+
+    drawn: list[Any] = []
+    as_picture = figure.as_picture
+
+    def kept(each: Any, suffix: str) -> bytes:
+        drawn.append(each)
+        return as_picture(each, suffix)
+
+    monkeypatch.setattr(figure, "as_picture", kept)
+    return drawn

@@ -11,7 +11,7 @@ from sweep.cli.options import read_at, required, say, with_option
 
 @click.command("report")
 @click.argument("result", type=click.Path())
-@click.option("--over", help="Dimension along which to choose; default: the first one of labels.")
+@click.option("--over", help="Dimension along which to choose; default: packet_format, else the first of labels.")
 @click.option("--minimise", metavar="OUTPUT", help="Output of which the smallest is best.")
 @click.option("--maximise", metavar="OUTPUT", help="Output of which the largest is best.")
 @click.option("--require", multiple=True, metavar="NAME,...", help="Outputs that must be yes, or NAME=LABEL.")
@@ -35,9 +35,9 @@ def command(
     It needs nothing but a browser, and no network.
     """
     from sweep.errors import Fault, InputError
-    from sweep.store.atomic import replacing
     from sweep.store.netcdf import read
     from sweep.store.target import check_new
+    from sweep.views.figure import write_whole
     from sweep.views.report import report
 
     values = read_at(at)
@@ -47,9 +47,5 @@ def command(
     with read(Path(result), labels=False) as dataset:
         check_new(path, overwrite)
         page = report(dataset, over, minimise, maximise, required(require), values, with_files, say)
-    try:
-        with replacing(path, overwrite) as file:
-            file.write(page.encode())
-    except OSError as error:
-        raise InputError([Fault(str(path), f"cannot be written: {error.strerror}")]) from None
+    write_whole(path, page.encode(), overwrite)
     click.echo(f"written to {path}")

@@ -37,12 +37,18 @@ COLUMN_WIDTH = {1: 7.5, 2: 4.2, 3: 2.9}
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Matplotlib without a screen, with the settings of all pictures."""
+    """The settings of all pictures. Figures are made without pyplot, so that a notebook keeps its own."""
     import matplotlib as mpl
 
-    mpl.use("Agg")
     with mpl.rc_context({"font.size": 10, "svg.hashsalt": "sweep", "hatch.linewidth": 0.6}):
         yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def columns_of(facets: int) -> int:
@@ -59,8 +65,6 @@ def draw_pages(
     files: one for a PDF, else one for each page. Raises InputError for too many panels, and where nothing can be
     written.
     """
-    import matplotlib.pyplot as plt
-
     pages = -(-cut.facets // PANELS)
     if pages > MAX_PAGES:
         most = MAX_PAGES * PANELS
@@ -73,7 +77,8 @@ def draw_pages(
         figures = []
         for page in range(pages):
             here = range(page * PANELS, min((page + 1) * PANELS, cut.facets))
-            figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+            figure = new_figure(*size)
+            axes = figure.subplots(rows, columns, squeeze=False)
             for unused in axes.flat[len(here) :]:
                 unused.axis("off")
             draw(figure, list(axes.flat[: len(here)]), here, columns)
@@ -85,24 +90,18 @@ def draw_pages(
 
 
 def save_figures(figures: Sequence[Figure], path: Path) -> list[Path]:
-    """Write figures and close them: to one PDF, or to a file each, numbered if there are several.
+    """Write figures: to one PDF, or to a file each, numbered if there are several.
 
     The same figures give the same bytes. A file is whole or as it was before. Raises InputError where it cannot be
     written.
     """
-    import matplotlib.pyplot as plt
-
-    try:
-        if path.suffix == ".pdf":
-            paths, contents = [path], [as_pdf(figures)]
-        else:
-            paths, contents = page_paths(path, len(figures)), [as_picture(figure, path.suffix) for figure in figures]
-        for name, content in zip(paths, contents, strict=True):
-            write_picture(name, content)
-        return paths
-    finally:
-        for figure in figures:
-            plt.close(figure)
+    if path.suffix == ".pdf":
+        paths, contents = [path], [as_pdf(figures)]
+    else:
+        paths, contents = page_paths(path, len(figures)), [as_picture(figure, path.suffix) for figure in figures]
+    for name, content in zip(paths, contents, strict=True):
+        write_whole(name, content)
+    return paths
 
 
 def page_paths(path: Path, pages: int) -> list[Path]:
@@ -129,10 +128,10 @@ def as_pdf(figures: Sequence[Figure]) -> bytes:
     return content.getvalue()
 
 
-def write_picture(path: Path, content: bytes) -> None:
-    """Put a picture into a file. Raises InputError where that cannot be."""
+def write_whole(path: Path, content: bytes, overwrite: bool = True) -> None:
+    """Put bytes into a file that is whole or as it was before. Raises InputError where that cannot be."""
     try:
-        with replacing(path, overwrite=True) as file:
+        with replacing(path, overwrite) as file:
             file.write(content)
     except OSError as error:
         raise InputError([Fault(str(path), f"cannot be written: {error.strerror}")]) from None

@@ -20,7 +20,7 @@ from sweep.errors import Fault, InputError, nearest
 from sweep.registry import STATUSES
 from sweep.store.dataset import flags
 from sweep.views.cut import fixed_at, held_text
-from sweep.views.figure import NUMBERS, drawing, save_figures
+from sweep.views.figure import NUMBERS, PALETTE, drawing, new_figure, save_figures
 from sweep.views.record import made_from
 from sweep.views.summary import text, unit_of
 from sweep.views.ticks import label
@@ -182,8 +182,6 @@ def pareto_table(front: xr.Dataset, most: int = 20) -> list[str]:
 
 def draw_pareto(dataset: xr.Dataset, front: xr.Dataset, path: Path) -> list[Path]:
     """The front over all points: first objective along x, second along y, a third as colour. Raises InputError."""
-    import matplotlib.pyplot as plt
-
     about = json.loads(front.attrs["sweep"])["pareto"]
     names = [*about["minimise"], *about["maximise"]]
     x, y = front[names[0]], front[names[1]]
@@ -191,15 +189,16 @@ def draw_pareto(dataset: xr.Dataset, front: xr.Dataset, path: Path) -> list[Path
     behind = [array.values.ravel().astype(float) for array in xr.broadcast(here[names[0]], here[names[1]])]
     some = np.unique(np.linspace(0, behind[0].size - 1, min(behind[0].size, SHOWN)).astype(int))
     with drawing():
-        figure, axes = plt.subplots(figsize=(8, 5.5), layout="constrained")
+        figure = new_figure(8, 5.5)
+        axes = figure.subplots()
         axes.scatter(
             behind[0][some], behind[1][some], s=2, c="#bbbbbb", linewidths=0, label="all points", rasterized=True
         )
-        colours: dict[str, Any] = {"c": "#D55E00"}
+        colours: dict[str, Any] = {"c": PALETTE[5]}
         if len(names) == 3:
             colours = {"c": front[names[2]].values, "cmap": NUMBERS}
         else:
-            axes.step(x, y, where="post", color="#D55E00", linewidth=1)
+            axes.step(x, y, where="post", color=PALETTE[5], linewidth=1)
         drawn = axes.scatter(x, y, s=24, edgecolors="black", linewidths=0.5, zorder=3, label="not dominated", **colours)
         if len(names) == 3:
             figure.colorbar(drawn, ax=axes, label=label(front[names[2]]))

@@ -25,7 +25,7 @@ from sweep.errors import Fault, InputError, nearest
 from sweep.grid.reader import Grid
 from sweep.grid.units import exact
 from sweep.registry import Parameter, Registry
-from sweep.views.figure import drawing, save_figures
+from sweep.views.figure import PALETTE, drawing, new_figure, save_figures
 from sweep.views.summary import text
 from sweep.views.ticks import tick_text
 
@@ -268,21 +268,24 @@ def sensitivity_table(found: Sensitivity) -> list[str]:
 
 def draw_sensitivity(found: Sensitivity, path: Path) -> list[Path]:
     """A bar chart of the elasticities, strongest on top. Raises InputError where it cannot be written."""
-    import matplotlib.pyplot as plt
-
     bars = [effect for effect in found.effects if effect.elasticity and math.isfinite(effect.elasticity)][::-1]
     with drawing():
-        figure, axes = plt.subplots(figsize=(8, 1.6 + 0.32 * max(len(bars), 1)), layout="constrained")
+        figure = new_figure(8, 1.6 + 0.32 * max(len(bars), 1))
+        axes = figure.subplots()
         names = [effect.name.replace("_", " ") for effect in bars]
         sizes = [effect.elasticity for effect in bars]
-        colours = ["#D55E00" if size > 0 else "#0072B2" for size in sizes]
-        drawn = axes.barh(
-            names, sizes, color=colours, hatch=["" if size > 0 else "///" for size in sizes], edgecolor="white"
-        )
+        colours = [PALETTE[5] if size > 0 else PALETTE[1] for size in sizes]
+        hatches = ["" if size > 0 else "///" for size in sizes]
+        drawn = axes.barh(names, sizes, color=colours, hatch=hatches, edgecolor="white")
         axes.bar_label(drawn, [f"{size:+.3f}" for size in sizes], padding=3, fontsize=9)
         axes.axvline(0, color="black", linewidth=0.8)
         axes.margins(x=0.18)
+        if not bars:
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.text(0.5, 0.5, "no elasticities here", transform=axes.transAxes, ha="center", va="center")
         axes.set_xlabel("elasticity: percent of change per percent of the parameter (hatched: the output falls)")
-        heading = f"{found.output.replace('_', ' ')} {with_unit(found.value, found.unit)}"
+        value = found.status if found.status != "ok" else with_unit(found.value, found.unit)
+        heading = f"{found.output.replace('_', ' ')} {value}"
         axes.set_title("\n".join([heading, textwrap.fill(found.where, 80)]), fontsize=11)
         return save_figures([figure], path)

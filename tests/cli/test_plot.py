@@ -33,12 +33,8 @@ def path(tmp_path_factory):
 
 
 @pytest.fixture
-def figure(monkeypatch, path, cli, tmp_path):
-    """Draw, and return the matplotlib figure instead of closing it."""
-    import matplotlib.pyplot as plt
-
-    figures = []
-    monkeypatch.setattr(plt, "close", figures.append)
+def figure(figures, path, cli, tmp_path):
+    """Draw, and return the matplotlib figure."""
 
     def draw(*options):
         code, _, messages = cli("plot", path, "-o", tmp_path / "map.png", *options)
@@ -47,9 +43,7 @@ def figure(monkeypatch, path, cli, tmp_path):
         return figures[-1]
 
     draw.all = figures
-    yield draw
-    monkeypatch.undo()
-    plt.close("all")
+    return draw
 
 
 def panels(figure):
@@ -233,19 +227,12 @@ def made(values, **attributes):
 
 
 @pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    import matplotlib.pyplot as plt
-
-    figures = []
-    monkeypatch.setattr(plt, "close", figures.append)
-
+def drawn(figures, tmp_path):
     def draw(dataset, layout):
         draw_heatmap(dataset, "time", layout, tmp_path / "map.png")
         return figures[-1], [text.get_text() for legend in figures[-1].legends for text in legend.get_texts()]
 
-    yield draw
-    monkeypatch.undo()
-    plt.close("all")
+    return draw
 
 
 def test_one_value_everywhere_is_named_and_has_no_scale(drawn):
@@ -299,11 +286,7 @@ def test_a_picture_that_cannot_be_written_leaves_the_old_one(tmp_path):
 
 
 @pytest.mark.parametrize("facets", [1, 2, 3, 4, 12])
-def test_a_page_shown_at_800_pixels_keeps_its_letters_eight_pixels_high(monkeypatch, tmp_path, facets):
-    import matplotlib.pyplot as plt
-
-    figures = []
-    monkeypatch.setattr(plt, "close", figures.append)
+def test_a_page_shown_at_800_pixels_keeps_its_letters_eight_pixels_high(figures, tmp_path, facets):
     data = xr.Dataset(
         {"v": (("f", "a", "b"), np.random.default_rng(1).random((facets, 5, 200))), "status": ((), 0)},
         {"f": range(facets), "a": range(5), "b": range(200)},
@@ -311,8 +294,6 @@ def test_a_page_shown_at_800_pixels_keeps_its_letters_eight_pixels_high(monkeypa
     draw_heatmap(data, "v", Layout("b", "a", "f"), tmp_path / "x.png")
     size = 10 / 72  # inches of a letter of ten points
     assert size * 800 / figures[0].get_figwidth() >= 8
-    monkeypatch.undo()
-    plt.close("all")
 
 
 def test_a_region_of_a_label_has_its_name_where_there_is_room(drawn):

@@ -16,21 +16,15 @@ from sweep.views.select import select
 
 
 @pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    """Draw, and return the figures instead of closing them."""
-    import matplotlib.pyplot as plt
-
-    figures = []
-    monkeypatch.setattr(plt, "close", figures.append)
+def drawn(figures, tmp_path):
+    """Draw, and return the figures."""
 
     def draw(dataset, variable, layout, **options):
         figures.clear()
         draw_heatmap(dataset, variable, layout, tmp_path / "map.png", **options)
         return figures
 
-    yield draw
-    monkeypatch.undo()
-    plt.close("all")
+    return draw
 
 
 def powers(**attributes):

@@ -12,21 +12,15 @@ from sweep.views.lines import draw_lines
 
 
 @pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    """Draw, and return the figures instead of closing them."""
-    import matplotlib.pyplot as plt
-
-    figures = []
-    monkeypatch.setattr(plt, "close", figures.append)
+def drawn(figures, tmp_path):
+    """Draw, and return the figures."""
 
     def draw(dataset, layout, **options):
         figures.clear()
         draw_lines(dataset, "time", layout, tmp_path / "lines.png", **options)
         return figures
 
-    yield draw
-    monkeypatch.undo()
-    plt.close("all")
+    return draw
 
 
 def times(values, missing=2, **coordinates):

@@ -137,19 +137,13 @@ def test_a_wrong_argument_is_one_message(arguments, message):
     assert message in str(caught.value)
 
 
-def test_the_bar_chart_has_a_bar_for_each_elasticity(tmp_path, monkeypatch):
-    import matplotlib.pyplot as plt
-
-    figures = []
-    monkeypatch.setattr(plt, "close", figures.append)
+def test_the_bar_chart_has_a_bar_for_each_elasticity(tmp_path, figures):
     found = sweep.sensitivity(GRID)
     draw_sensitivity(found, tmp_path / "bars.png")
     (axes,) = figures[0].axes
     shown = [effect for effect in found.effects if effect.elasticity and math.isfinite(effect.elasticity)]
     assert len(axes.patches) == len(shown)
     assert [tick.get_text() for tick in axes.get_yticklabels()][-1] == "switch fixed"
-    monkeypatch.undo()
-    plt.close("all")
 
 
 def test_the_command_takes_a_grid_and_a_result(cli, tmp_path, monkeypatch):
