@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sweep.views.crossover import crossovers
     from sweep.views.elasticity import elasticities
     from sweep.views.pareto import pareto
+    from sweep.views.report import report
     from sweep.views.select import select
     from sweep.views.sensitivity import sensitivity
     from sweep.views.threshold import threshold
@@ -39,6 +40,7 @@ __all__ = [
     "prepared",
     "quantities",
     "quantity",
+    "report",
     "run",
     "select",
     "sensitivity",
@@ -50,6 +52,7 @@ _HOMES = dict.fromkeys(("Output", "kernel", "parameter", "prepared", "quantity")
     "crossovers": "sweep.views.crossover",
     "elasticities": "sweep.views.elasticity",
     "pareto": "sweep.views.pareto",
+    "report": "sweep.views.report",
     "select": "sweep.views.select",
     "sensitivity": "sweep.views.sensitivity",
     "threshold": "sweep.views.threshold",

@@ -28,11 +28,14 @@ def command(
     at: tuple[str, ...],
 ) -> None:
     """Say where SECOND differs from FIRST, in percent of FIRST; points are matched by their labels and values."""
+    from sweep.errors import Fault, InputError
     from sweep.store.netcdf import read
     from sweep.views.compare import compare, comparison_table
     from sweep.views.heatmap import draw_heatmap
 
-    layout = layout_of(x, y, facet, at)
+    if variable is not None and picture is None:
+        raise InputError([Fault("--of", "names what --picture draws; say where to draw it")])
+    layout = layout_of(x, y, facet, at, picture)
     place = Made(output, overwrite, picture)
     with read(Path(first), labels=False) as one, read(Path(second), labels=False) as other:
         found = compare(one, other).load()

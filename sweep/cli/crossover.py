@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -45,12 +46,17 @@ def command(
 
     The picture is a map of the winners with lines where they change.
     """
+    from sweep.errors import Fault, InputError
     from sweep.store.netcdf import read
     from sweep.views.crossover import crossover_table, crossovers
     from sweep.views.heatmap import draw_heatmap
     from sweep.views.select import select
 
-    layout = layout_of(x or (along if along != y else None), y, facet, at)
+    layout = layout_of(x, y, facet, at, picture)
+    if along not in (x, y):
+        layout = replace(layout, x=along) if x is None else replace(layout, y=along) if y is None else layout
+    if along == facet or along in layout.at:
+        raise InputError([Fault("--facet, --at", f"the changes are along {along}; it goes along --x or --y")])
     place = Made(output, overwrite, picture)
     choice = (over, minimise, maximise, required(require), with_files)
     with read(Path(result), labels=False) as dataset:

@@ -47,7 +47,10 @@ def grid_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def map_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that lay out a picture; see `layout_of`."""
     at = click.option(
-        "--at", multiple=True, metavar="DIM=VALUE", help="Value of another dimension; default: its first."
+        "--at",
+        multiple=True,
+        metavar="DIM=VALUE",
+        help="Value of a dimension that is not shown; default: its first.",
     )
     return panel_options(at(command))
 
@@ -92,11 +95,14 @@ class Made:
     """
 
     def __init__(self, output: str | None, overwrite: bool, picture: str | None) -> None:
+        from sweep.errors import Fault, InputError
         from sweep.store.target import check_new
 
         self.output = Path(output) if output is not None else None
         self.picture = picture_path(picture) if picture is not None else None
         self.overwrite = overwrite
+        if overwrite and output is None:
+            raise InputError([Fault("--overwrite", "goes with -o; a picture is always replaced")])
         if self.output is not None:
             check_new(self.output, overwrite)
 
@@ -126,9 +132,13 @@ def required(items: tuple[str, ...]) -> list[str]:
     return [name for item in items for name in item.split(",") if name]
 
 
-def layout_of(x: str | None, y: str | None, facet: str | None, at: tuple[str, ...]) -> Layout:
-    """The layout that a picture was asked for."""
+def layout_of(x: str | None, y: str | None, facet: str | None, at: tuple[str, ...], picture: str | None = "") -> Layout:
+    """The layout that a picture was asked for. Raises InputError where there is to be no picture."""
+    from sweep.errors import Fault, InputError
     from sweep.views.cut import Layout
+
+    if picture is None and (x, y, facet, at) != (None, None, None, ()):
+        raise InputError([Fault("--picture", "--x, --y, --facet and --at lay out a picture; say where to draw it")])
 
     return Layout(x, y, facet, read_at(at))
 

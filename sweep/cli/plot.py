@@ -15,7 +15,11 @@ from sweep.cli.options import drawn, layout_of, map_options, picture_path, split
 @map_options
 @click.option("--lines", metavar="DIM", help="Draw lines along x, one for each value of DIM, in place of cells.")
 @click.option("--contour", "contours", multiple=True, metavar="VALUE", help="Draw a line where the variable is VALUE.")
-@click.option("--best", metavar="DIM", help="Show percent above the smallest value along DIM.")
+@click.option(
+    "--best",
+    metavar="DIM",
+    help="Show percent from the best along DIM: above the smallest, or below the largest bandwidth.",
+)
 @click.option("--against", metavar="DIM=VALUE", help="Show percent of difference from what is at VALUE of DIM.")
 @click.option("-o", "--output", type=click.Path(), help="PNG, SVG or PDF; default: RESULT with .png.")
 def command(

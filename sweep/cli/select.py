@@ -35,7 +35,7 @@ def command(
     from sweep.views.heatmap import draw_heatmap
     from sweep.views.select import select, selection_table
 
-    layout = layout_of(x, y, facet, at)
+    layout = layout_of(x, y, facet, at, picture)
     place = Made(output, overwrite, picture)
     with read(Path(result), labels=False) as dataset:
         chosen = select(dataset, over, minimise, maximise, required(require), with_files)

@@ -54,7 +54,7 @@ def command(
     loaded = grid_of(Path(grid), with_files)
     if everywhere:
         found = elasticities(loaded, output_name, required(parameters), read_at(at), step or WIDE_STEP, say)
-        layout = layout_of(x, y, facet, ())
+        layout = layout_of(x, y, facet, (), picture)
         place.deliver(found, elasticity_table(found), lambda path: draw_heatmap(found, "strongest", layout, path))
     else:
         point = sensitivity(loaded, output_name, read_at(at), step or STEP)

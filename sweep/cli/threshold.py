@@ -36,7 +36,7 @@ def command(
     from sweep.views.heatmap import draw_heatmap
     from sweep.views.threshold import threshold, threshold_table
 
-    layout = layout_of(x, y, facet, at)
+    layout = layout_of(x, y, facet, at, picture)
     place = Made(output, overwrite, picture)
     with read(Path(result), labels=False) as dataset:
         found = threshold(dataset, meet, along, solve, with_files, say)

@@ -1,1 +1,1 @@
-"""What people look at: summaries, tables and heat maps."""
+"""What people look at: summaries, tables, choices, pictures and pages."""

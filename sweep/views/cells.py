@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ def grid_of(path: Path, with_files: Sequence[str]) -> Grid:
 
 
 def planned_again(dataset: xr.Dataset, with_files: Sequence[str]) -> tuple[Grid, Plan, bool]:
-    """The grid in a result's own record, its plan, and whether its formulas are still those of the result."""
+    """The grid in a result's own record with the values that the dataset has, which may be some of the grid's; the
+    plan of the whole grid; and whether its formulas are still those of the result."""
     from sweep import api
     from sweep.engine.loopnest import write_kernel
     from sweep.store.record import model_digest
@@ -40,7 +42,26 @@ def planned_again(dataset: xr.Dataset, with_files: Sequence[str]) -> tuple[Grid,
     grid = api.load_grid(record["grid"], with_files)
     made = api.plan(grid)
     digest = model_digest(made, write_kernel(made, grid.statuses).text)
-    return grid, made, digest == record.get("model_digest")
+    return part_of(grid, dataset), made, digest == record.get("model_digest")
+
+
+def part_of(grid: Grid, dataset: xr.Dataset) -> Grid:
+    """A grid with the axes of a dataset that is a part of its result. Raises InputError for one without coordinates."""
+    fixed = dict(grid.fixed)
+    axes = []
+    for axis in grid.axes:
+        members = {}
+        for name in axis.members:
+            if name not in dataset.coords:
+                raise InputError([Fault(name, "is no longer a coordinate of this result")])
+            if dataset[name].ndim == 0:
+                fixed[name] = dataset[name].item()
+            else:
+                members[name] = member_of(dataset[name])
+        if members:
+            labels = tuple(map(str, dataset[axis.name].values)) if axis.labels else ()
+            axes.append(Axis(axis.name, members, labels))
+    return replace(grid, axes=tuple(axes), fixed=fixed)
 
 
 def function_of(
@@ -61,22 +82,11 @@ def function_of(
         raise InputError([Fault(output, "has a dimension of its own; it cannot be solved for between points")])
     if not is_current:
         announce("the formulas have changed since this result was computed; those of now are solved")
+    axes = [axis for axis in grid.axes if axis.name in made.dims[output]]
     fixed = dict(grid.fixed)
-    axes = []
     for axis in grid.axes:
-        if axis.name not in made.dims[output]:
+        if axis not in axes:
             fixed |= {name: first_of(values) for name, values in axis.members.items()}
-            continue
-        members = {}
-        for name in axis.members:
-            if name not in dataset.coords:
-                raise InputError([Fault(name, "is no longer a coordinate of this result")])
-            if dataset[name].ndim == 0:
-                fixed[name] = dataset[name].item()
-            else:
-                members[name] = member_of(dataset[name])
-        if members:
-            axes.append(Axis(axis.name, members))
     function = PointFunction(grid.registry, axes, fixed, output, tuple(keep), announce)
     if along not in function.moving:
         what = f"{along!r} moves with others, or is chosen from; only an axis of its own can be solved for"

@@ -27,10 +27,12 @@ def compare(first: xr.Dataset, second: xr.Dataset) -> xr.Dataset:
     """Differences of two results, for each output that both have.
 
     Numbers give `<output>_difference` in percent of the first (NaN where one is missing; 0 where both are equal, zeros
-    and endless ones too); labels give `<output>_changed` (no, yes). `status_changed` says where one has a value and the
-    other has not. Takes datasets with codes. Raises InputError if they have no output, or no point, in common.
+    and endless ones too; inf from 0, and where only the second is endless); labels give `<output>_changed` (no, yes).
+    `status_changed` says where one has a value and the other has not. Takes datasets with codes. Raises InputError if
+    they have no output, or no point, in common.
     """
     first, second = reduced(first, second), reduced(second, first)
+    first, second = told_apart(first, second)
     names = [str(name) for name in first.data_vars if name in second.data_vars and name != "status"]
     if not names:
         raise InputError([Fault("compare", "the two results have no output in common")])
@@ -79,6 +81,30 @@ def reduced(dataset: xr.Dataset, other: xr.Dataset) -> xr.Dataset:
     return dataset.isel(dict.fromkeys(own, 0), drop=True)
 
 
+def told_apart(first: xr.Dataset, second: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
+    """Two results of which zipped dimensions without labels have the values along them as labels.
+
+    Positions say nothing of what stands there; they stay where both results have the same values.
+    """
+    for dim in [str(dim) for dim in first.dims if dim in second.dims]:
+        members = [
+            {str(name): each.values for name, each in dataset.coords.items() if each.dims == (dim,) and name != dim}
+            for dataset in (first, second)
+        ]
+        if not members[0] or not members[1] or first[dim].dtype.kind not in "iu" or second[dim].dtype.kind not in "iu":
+            continue
+        if members[0].keys() != members[1].keys():
+            what = f"{dim} has {', '.join(members[0])} in one result and {', '.join(members[1])} in the other"
+            raise InputError([Fault("compare", what)])
+        if all(np.array_equal(members[0][name], members[1][name]) for name in members[0]):
+            continue
+        first, second = (
+            dataset.assign_coords({dim: [", ".join(map(text, row)) for row in zip(*each.values(), strict=True)]})
+            for dataset, each in zip((first, second), members, strict=True)
+        )
+    return first, second
+
+
 def check_unit(name: str, one: xr.DataArray, other: xr.DataArray) -> None:
     """Raise InputError if an output is in other units, or labels in one and numbers in the other."""
     units = [each.attrs.get("units", "labels") for each in (one, other)]
@@ -113,17 +139,20 @@ def comparison_table(found: xr.Dataset, most: int = 5) -> list[str]:
 def difference_lines(name: str, variable: xr.DataArray, most: int) -> list[str]:
     """What there is to say of the difference of one output."""
     values = variable.values.ravel()
-    finite = np.isfinite(values)
-    if not finite.any():
+    both = ~np.isnan(values)
+    if not both.any():
         return [f"  {name}: no cell has a value in both"]
-    sizes = np.where(finite, np.abs(values), -1.0)
-    known = values[finite]
+    sizes = np.where(both, np.abs(values), -1.0)
+    known = values[both]
     differing = int((known != 0).sum())
     if not differing:
         return [f"  {name}: none in {known.size} cells"]
-    low, middle, high = np.percentile(known, [0, 50, 100])
-    spread = f"{low:+.4g} .. {high:+.4g} %, median {middle:+.4g} %"
-    lines = [f"  {name}: {differing} of {known.size} cells, {spread}; worst first:"]
+    finite = known[np.isfinite(known)]
+    low, middle, high = np.percentile(finite, [0, 50, 100]) if finite.size else (np.nan,) * 3
+    spread = f", {low:+.4g} .. {high:+.4g} %, median {middle:+.4g} %" if finite.size else ""
+    if finite.size < known.size:
+        spread += f"; {known.size - finite.size} from 0 or to inf"
+    lines = [f"  {name}: {differing} of {known.size} cells{spread}; worst first:"]
     worst = np.argsort(-sizes, kind="stable")[:most]
     for place in worst:
         if sizes[place] <= 0:

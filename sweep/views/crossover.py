@@ -36,7 +36,9 @@ def crossovers(
     with_files: Sequence[str] = (),
     announce: Announce = ignore,
 ) -> xr.Dataset:
-    """Every change of the winner along an axis, as rows of a dimension `crossing`.
+    """Changes of the winner along an axis, as rows of a dimension `crossing`.
+
+    There is one between any two neighbours of the grid whose winners differ; a finer grid may show more.
 
     Each has `value` (in the unit of the axis), `below` and `above` (the winners on both sides), and the coordinates of
     its cell. Raises InputError.

@@ -1,6 +1,6 @@
 """The part of a result that a picture shows: some dimensions whole, all others at one value each.
 
-Also what is made of its numbers on the way: percent above the best along a dimension, or against one of its values.
+Also what is made of its numbers on the way: percent from the best along a dimension, or against one of its values.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def cut(
 ) -> Cut:
     """The part of a variable that a layout shows; as numbers or codes of labels, NaN where there is none.
 
-    With `best`, each value is how many percent it lies above the smallest along that dimension; with `against`, a
+    With `best`, each value is how many percent it lies from the best along that dimension; with `against`, a
     dimension and a value on it, how many percent it differs from what is there. Raises InputError for names and values
     that the dataset does not have.
     """
@@ -110,7 +110,7 @@ def cut(
     if best is not None and against is not None:
         raise InputError([Fault("plot", "--best and --against are two ways to compare; give one of them")])
     if best is not None:
-        data = above_best(data, best)
+        data = from_best(data, best)
     if against is not None:
         dim, index = against[0], position(data[against[0]], against[1], "--against")
         data, dataset = compared(data, dim, index), dataset.drop_isel({dim: index})
@@ -181,14 +181,17 @@ def compared(data: xr.DataArray, dim: str, index: int) -> xr.DataArray:
     return result
 
 
-def above_best(data: xr.DataArray, dim: str) -> xr.DataArray:
-    """Percent by which each value lies above the smallest along a dimension."""
+def from_best(data: xr.DataArray, dim: str) -> xr.DataArray:
+    """Percent by which each value lies above the smallest along a dimension, or, of a bandwidth, below the largest."""
     if "flag_meanings" in data.attrs:
         raise InputError([Fault("plot", f"--best: {data.name} has labels, not numbers")])
     data = data.where(np.isfinite(data))
-    least = data.min(dim)
-    result: xr.DataArray = ((data / least - 1) * 100).where(data != least, 0.0)
-    result.attrs = {"long_name": f"{data.name} above the best {dim}".replace("_", " "), "units": "%"}
+    unit = data.attrs.get("units")
+    best = data.max(dim) if unit == "GB/s" else data.min(dim)
+    result: xr.DataArray = (abs(data / best - 1) * 100).where(data != best, 0.0)
+    names = {"GB/s": f"below the best {dim}", "ns": f"above the best {dim}"}
+    shown = names.get(str(unit), f"above the smallest along {dim}")
+    result.attrs = {"long_name": f"{data.name} {shown}".replace("_", " "), "units": "%"}
     return result
 
 

@@ -77,19 +77,22 @@ def elasticities(
     values = evaluated(plan)
     here = values.outputs[name]
     found = np.empty((len(moved), *here.shape))
+    effects = []
     for place, parameter in enumerate(moved):
         middle = values_of(plan, parameter.name)
         sides = np.array([beside(parameter, value, step) for value in middle.tolist()])
         below, above = (evaluated(with_values(plan, parameter.name, side)).outputs[name] for side in sides.T)
-        shape = along(plan, name, parameter.name)
+        shape = shape_beside(plan, name, parameter.name)
         value, low, high = (each.reshape(shape) for each in (middle, *sides.T))
-        found[place] = differences(value, low, high, here, below, above)[0]
+        found[place], slope = differences(value, low, high, here, below, above)
+        effects.append((bool(np.nan_to_num(slope).any()), bool(np.nan_to_num(found[place]).any())))
     dims = plan.dims[name]
     names = [parameter.name for parameter in moved]
     result = to_dataset(cut, plan, values, attributes(cut, plan, source.text))
-    idle = [name for name, each in zip(names, found, strict=True) if not np.nan_to_num(each).any()]
+    idle = [name for name, (moves, _) in zip(names, effects, strict=True) if not moves]
+    at_zero = [name for name, (moves, elastic) in zip(names, effects, strict=True) if moves and not elastic]
     computed = [name for name in plan.graph.nodes if name in cut.registry.parameters]
-    about = {"output": name, "step": step, "idle": idle, "left_out": computed}
+    about = {"output": name, "step": step, "idle": idle, "at_zero": at_zero, "left_out": computed}
     where = ", ".join(f"{x} {named_at(loaded, x, value)}" for x, value in (at or {}).items())
     title = (f"Elasticities of {name}" + (f" at {where}" if where else "")).replace("_", " ")
     result.attrs = made_from(result, title, sensitivity=about)
@@ -158,7 +161,7 @@ def with_values(plan: Plan, name: str, values: NDArray[np.float64]) -> Plan:
     return replace(plan, axes={**plan.axes, axis.name: moved})
 
 
-def along(plan: Plan, output: str, name: str) -> list[int]:
+def shape_beside(plan: Plan, output: str, name: str) -> list[int]:
     """The shape of values of a parameter beside those of an output."""
     own = plan.axis_of.get(name)
     return [plan.axes[dim].size if dim == own else 1 for dim in plan.dims[output]]
@@ -180,7 +183,7 @@ def elasticity_table(found: xr.Dataset) -> list[str]:
     for place, name in enumerate(found["parameter"].values):
         values = found["elasticity"].values[place].ravel()
         known = values[np.isfinite(values)]
-        if name in about["idle"] or not known.size:
+        if name in about["idle"] or name in about["at_zero"]:
             continue
         share = 100 * int((found["strongest"].values == place).sum()) / cells
         rows.append((share, np.abs(known).max(), name, np.percentile(known, [0, 50, 100])))
@@ -190,6 +193,8 @@ def elasticity_table(found: xr.Dataset) -> list[str]:
     for share, _, name, numbers in sorted(rows, key=lambda row: (-row[0], -row[1])):
         least, middle, most = (f"{number:+.4f}" for number in numbers)
         lines.append(f"  {name:<24} {least:>9} {middle:>9} {most:>9}  {share:.3g} % of {cells} cells")
+    if about["at_zero"]:
+        lines += ["", f"  an effect, but no elasticity, as they are 0: {', '.join(about['at_zero'])}"]
     if about["idle"]:
         lines += ["", f"  no effect anywhere: {', '.join(about['idle'])}"]
     if about["left_out"]:

@@ -242,6 +242,7 @@ class _HeatMap:
 
     def legend(self, figure: Figure, axes: list[Axes], missing: set[str]) -> None:
         """A colour bar of numbers, patches of labels and of what is missing."""
+        from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
         handles = [handle for overlay in self.overlays for handle in overlay.handles]
@@ -253,6 +254,8 @@ class _HeatMap:
             text_of_bar = textwrap.fill(label(self.data), max(room, 12))
             bar = figure.colorbar(self.mappable, ax=axes, label=text_of_bar, shrink=0.9, pad=0.02)
             bar.ax.minorticks_off()
+            if self.ties is not None and bool(self.ties.any()):
+                handles.insert(0, Line2D([], [], color="black", marker=".", linestyle="", label="tie"))
             if handles:
                 figure.legend(handles=handles, loc="outside lower right")
             return

@@ -100,9 +100,10 @@ class _Lines:
         drawn = []
         for place, (row, name) in enumerate(zip(rows, names, strict=True)):
             marked = self.along.size <= FEW_POINTS or lonely(row[order]).any()
+            dashes, marker = look(place)
             drawn += panel.plot(
-                places, row[order], color=self.colour(place, len(names)), linestyle=DASHES[place % len(DASHES)],
-                marker=MARKERS[place % len(MARKERS)] if marked else "", markersize=4, linewidth=1.6, label=name,
+                places, row[order], color=self.colour(place, len(names)), linestyle=dashes,
+                marker=marker if marked else "", markersize=4, linewidth=1.6, label=name,
             )  # fmt: skip
         return drawn
 
@@ -149,6 +150,11 @@ class _Lines:
             panel.set_xlabel(name)
         panel.grid(color="#dddddd", linewidth=0.6)
         turn_long_labels(panel)
+
+
+def look(place: int) -> tuple[str, str]:
+    """Dashes and marker of a line, different for each of MAX_LINES."""
+    return DASHES[(place + place // len(MARKERS)) % len(DASHES)], MARKERS[place % len(MARKERS)]
 
 
 def lonely(row: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -26,7 +26,10 @@ from sweep.views.summary import text, unit_of
 from sweep.views.ticks import label
 
 SAMPLE = 2000
-"""Points that throw out most dominated ones before the exact search."""
+"""Of more points than this, those that a few promising ones dominate are thrown out before the exact search."""
+
+LEADERS = 20
+"""How many those few are."""
 
 SHOWN = 20_000
 """Points in the background of a picture, at the most."""
@@ -107,8 +110,8 @@ def undominated_by_sample(costs: NDArray[np.float64]) -> NDArray[np.intp]:
     if count <= SAMPLE:
         return left
     with np.errstate(invalid="ignore", divide="ignore"):
-        ranks = np.argsort(np.argsort(costs, axis=1), axis=1).sum(axis=0) if count < 100_000 else scaled(costs)
-    for leader in np.argsort(ranks)[: SAMPLE // 100]:
+        order = np.argsort(scaled(costs))
+    for leader in order[:LEADERS]:
         point = costs[:, leader, np.newaxis]
         part = costs[:, left]
         dominated = (point <= part).all(axis=0) & (point < part).any(axis=0)

@@ -236,8 +236,9 @@ def packed(variable: xr.DataArray) -> NDArray[Any]:
     values = variable.values
     if "flag_meanings" in variable.attrs:
         return np.ascontiguousarray(values, "<i1" if len(variable.attrs["flag_meanings"].split()) <= 127 else "<i2")
-    finite = np.abs(values[np.isfinite(values)])
-    fits = not finite.size or finite.max() < float(np.finfo(np.float32).max)
+    sizes = np.abs(values[np.isfinite(values) & (values != 0)])
+    single = np.finfo(np.float32)
+    fits = not sizes.size or (sizes.max() < float(single.max) and sizes.min() > float(single.tiny))
     return np.ascontiguousarray(values, "<f4" if fits else "<f8")
 
 

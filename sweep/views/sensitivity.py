@@ -145,11 +145,14 @@ def point_of(grid: Grid, at: Mapping[str, Any]) -> dict[str, Any]:
     for axis in grid.axes:
         given |= members_at(axis, 0)
     for name, value in at.items():
-        zipped = next((each for each in grid.axes if each.name == name and name not in each.members), None)
+        own = next((each for each in grid.axes if name in (each.name, *each.members)), None)
         parameter = grid.registry.parameters.get(name)
         try:
-            if zipped is not None:
-                given |= members_at(zipped, place_of(zipped, value))
+            if own is not None and name not in own.members:
+                given |= members_at(own, place_of(own, value))
+            elif own is not None and parameter is not None and len(own.members) > 1:
+                wanted = value_of(grid.registry, parameter, value, given)
+                given |= members_at(own, place_of_member(own, parameter, wanted))
             elif parameter is None or parameter.is_table:
                 known = [*grid.registry.parameters, *(each.name for each in grid.axes)]
                 faults.append(Fault("--at", f"{name!r} is not a parameter{nearest(name, known)}"))
@@ -176,6 +179,16 @@ def place_of(axis: Axis, value: Any) -> int:
     if str(value) not in names:
         raise ValueError(f"{axis.name} is one of {', '.join(names)}, not {value!r}{nearest(str(value), names)}")
     return names.index(str(value))
+
+
+def place_of_member(axis: Axis, parameter: Parameter, value: Any) -> int:
+    """The position of a zipped dimension at which one of its parameters has a value. Raises ValueError."""
+    values = list(axis.members[parameter.name])
+    if value in values:
+        return values.index(value)
+    others = ", ".join(name for name in axis.members if name != parameter.name)
+    shown = ", ".join(with_unit(each, parameter.unit) for each in values)
+    raise ValueError(f"{parameter.name} moves with {others} along {axis.name}; it is one of {shown} there")
 
 
 def value_of(registry: Registry, parameter: Parameter, value: Any, given: Mapping[str, Any]) -> Any:

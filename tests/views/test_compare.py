@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import sweep
 from sweep.errors import InputError
+from sweep.registry import STATUSES
+from sweep.store.dataset import flags
 from sweep.views.compare import compare, comparison_table
 from tests.conftest import ROOT
 
@@ -59,6 +62,35 @@ def test_points_are_matched_by_label_and_value_whatever_their_order(base):
     assert set(found.packet_format.values) == {"standard", "afh_lite"}
     assert set(found.message_size.values) == {1024, 2**20}
     assert (found.collective_latency_difference == 0).all()
+
+
+def made(values, **members):
+    values = np.asarray(values, float)
+    coordinates = {name: ("gen", np.asarray(each)) for name, each in members.items()}
+    variables = {"time": (("gen",), values, {"units": "ns"}), "status": ((), 0, flags(STATUSES))}
+    return xr.Dataset(variables, {"gen": np.arange(values.size), **coordinates}, {"title": "t", "sweep": "{}"})
+
+
+def test_what_grows_from_nothing_or_without_end_is_the_worst():
+    found = compare(made([0, 10, 10, 0]), made([5, 11, np.inf, 0]))
+    assert found.time_difference.values.tolist() == [np.inf, pytest.approx(10), np.inf, 0]
+    lines = "\n".join(comparison_table(found))
+    assert "3 of 4 cells" in lines
+    assert "2 from 0 or to inf" in lines
+    assert lines.index("+inf %  (gen 0)") < lines.index("+inf %  (gen 2)") < lines.index("+10 %  (gen 1)")
+
+
+def test_zipped_dimensions_are_matched_by_the_values_along_them():
+    one = made([1, 2], link_bandwidth=[25, 50], switch_fixed=[0, 300])
+    found = compare(one, made([2, 1], link_bandwidth=[50, 25], switch_fixed=[300, 0]))
+    assert (found.time_difference == 0).all()
+    assert sorted(found.gen.values) == ["25, 0", "50, 300"]
+    found = compare(one, made([3, 9, 1], link_bandwidth=[50, 75, 25], switch_fixed=[300, 0, 0]))
+    assert found.time_difference.sel(gen="50, 300") == pytest.approx(50)
+    assert found.sizes["gen"] == 2
+    assert compare(one, one).gen.values.tolist() == [0, 1]
+    with pytest.raises(InputError, match="gen has link_bandwidth in one result and hops in the other"):
+        compare(made([1], link_bandwidth=[25]), made([1], hops=[25]))
 
 
 def test_the_worst_cells_come_first(base):

@@ -125,12 +125,25 @@ def test_every_change_is_a_point_in_its_panel_between_two_cells_of_different_win
 
 
 @pytest.mark.heavy
-def test_rows_of_labels_have_a_bar_each_and_the_legend_names_it(drawn, rings):
-    changes = crossovers(rings, "message_size", over="chip_count", maximise="collective_latency")
-    assert not changes.sizes["crossing"]  # more chips are never faster
-    formats = rings.sel(chip_count=[256])
-    changes = crossovers(formats.isel(packet_format=[0, 2]), "message_size")
-    (figure,) = drawn(select(formats), "winner", Layout("message_size", "switch_hops"), crossings=changes)
+def test_rows_of_labels_have_a_bar_across_the_row_for_each_change(drawn):
+    result = sweep.run(
+        {
+            "outputs": ["collective_latency"],
+            "axes": {
+                "packet_format": ["standard", "afh_lite"],
+                "forwarding": ["cut_through", "store_and_forward"],
+                "message_size": {"geomspace": ["256 B", "64 KiB", 17]},
+            },
+            "fixed": {"chip_count": 128},
+        }
+    )
+    changes = crossovers(result, "message_size")
+    layout = Layout("message_size", "forwarding")
+    (figure,) = drawn(select(result), "winner", layout, crossings=changes)
+    bars = [line.get_xydata() for line in figure.axes[0].lines]
+    assert len(bars) == changes.sizes["crossing"] == 2
+    assert sorted((bar[0, 1], bar[1, 1]) for bar in bars) == [(-0.5, 0.5), (0.5, 1.5)]
+    assert all(bar[0, 0] == bar[1, 0] for bar in bars)
     assert "the winner changes" in [text.get_text() for text in figure.legends[0].get_texts()]
 
 

@@ -72,6 +72,23 @@ def test_by_hand_on_a_formula_of_powers(tmp_path):
     assert lines.index("  a ") < lines.index("  b ") < lines.index("no effect")
 
 
+def test_what_is_0_has_an_effect_but_no_elasticity():
+    """A share lost to FEC, and a wait in front of a port, lengthen a transfer even from 0."""
+    grid = {"outputs": ["transfer_latency"], "axes": {"message_size": [1000, 2000]}, "fixed": {"switch_hops": 2}}
+    found = sweep.elasticities(grid)
+    about = json.loads(found.attrs["sweep"])["sensitivity"]
+    assert set(about["at_zero"]) >= {"fec_overhead", "egress_utilization"}
+    assert not {"fec_overhead", "egress_utilization"} & set(about["idle"])
+    assert "as they are 0: " in "\n".join(elasticity_table(found))
+
+
+def test_a_member_of_a_zip_stands_where_the_zip_has_it():
+    alone = sweep.sensitivity(GRID, "collective_latency", {"switch_hops": 2}).value
+    assert alone == sweep.sensitivity(GRID, "collective_latency", {"fabric": "switched"}).value
+    with pytest.raises(InputError, match="switch_hops moves with switch_fixed along fabric; it is one of 0, 2 there"):
+        sweep.sensitivity(GRID, "collective_latency", {"switch_hops": 1})
+
+
 def test_only_what_is_asked_for_is_moved_and_axes_can_stand_at_a_value(found):
     part = sweep.elasticities(
         GRID, "collective_latency", ["link_bandwidth"], {"fabric": "switched", "message_size": "100 KiB"}, 1e-3

@@ -8,7 +8,7 @@ import xarray as xr
 
 from sweep.errors import InputError
 from sweep.views.cut import Layout
-from sweep.views.lines import draw_lines
+from sweep.views.lines import MAX_LINES, draw_lines, look
 
 
 @pytest.fixture
@@ -117,3 +117,7 @@ def test_the_command_draws_lines_and_refuses_what_they_do_not_have(cli, tmp_path
     ):
         code, _, messages = cli("plot", "r.nc", *options)
         assert (code, message in messages) == (2, True), messages
+
+
+def test_sixteen_lines_look_different_without_colours_too():
+    assert len({look(place) for place in range(MAX_LINES)}) == MAX_LINES

@@ -52,6 +52,17 @@ def test_throwing_out_most_points_first_loses_none_of_the_front(objectives, shap
     assert set(non_dominated(costs).tolist()) == by_pairs(costs)
 
 
+@pytest.mark.parametrize("objectives", [2, 3])
+def test_a_front_of_a_large_cloud_is_what_a_loop_over_sorted_points_leaves(objectives):
+    costs = np.random.default_rng(SEED).random((objectives, 200_000))
+    kept = []
+    for point in costs[:, np.argsort(costs[0])].T:
+        if not any((other <= point).all() for other in kept):
+            kept.append(point)
+    found = costs[:, non_dominated(costs)].T
+    assert np.array_equal(found[np.argsort(found[:, 0])], np.array(kept))
+
+
 def made_up():
     """Time and cost over two axes, one point without a value."""
     values = np.array([[5.0, 4.0, 3.0], [2.0, np.nan, 1.0]])

@@ -119,6 +119,14 @@ def test_dimensions_at_a_value_leave_the_page(rings, page):
     assert unpacked(part)["elasticity"][0] == ["parameter", "packet_format", "link_bandwidth", "chip_count"]
 
 
+def test_a_part_of_a_result_has_the_elasticities_of_its_own_cells(rings):
+    part = rings.isel(message_size=slice(5, 9), packet_format=[2, 0], chip_count=1)
+    dims, values = unpacked(report(part))["elasticity"]
+    assert dims == ["parameter", "packet_format", "vlan", "link_bandwidth", "message_size"]
+    whole = sweep.elasticities(GRID).elasticity.isel(message_size=slice(5, 9), packet_format=[2, 0], chip_count=1)
+    assert np.allclose(values, whole.values, rtol=6.2e-5, atol=1e-12, equal_nan=True)
+
+
 def test_what_is_too_large_is_refused_or_left_out_with_a_word(rings, monkeypatch):
     monkeypatch.setattr(report_module, "MOST_BYTES", 1000)
     with pytest.raises(InputError, match="put dimensions at one value by --at"):
@@ -196,9 +204,9 @@ def shown(page, tmp_path_factory):
     if CHROMIUM is None:
         pytest.skip("chromium is not installed here")
     folder = tmp_path_factory.mktemp("page")
-    (folder / "page.html").write_text(page, encoding="utf-8")
 
-    def show(**state):
+    def show(then="", **state):
+        (folder / "page.html").write_text(page.replace("</body>", f"<script>{then}</script></body>"), encoding="utf-8")
         command = [
             CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
             "--virtual-time-budget=20000", "--dump-dom", f"file://{folder / 'page.html'}#{urlencode(state)}",
@@ -233,7 +241,7 @@ def test_in_a_browser_the_map_shows_the_numbers_of_the_result(rings, shown):
 def test_in_a_browser_the_other_dimensions_have_menus_and_sliders(shown):
     document = shown(of="collective_latency", x="message_size", y="chip_count", link_bandwidth="200")
     form = document.split('id="controls"')[1].split("</form>")[0]
-    assert re.findall(r'<input[^>]*name="(\w+)"', form) + re.findall(r'name="(\w+)"[^>]*type="range"', form)
+    assert len(re.findall(r'<input[^>]*type="range"', form)) == 1
     assert set(re.findall(r'name="(\w+)"', form)) == {"of", "x", "y", "packet_format", "vlan", "link_bandwidth"}
     assert "<output>200</output>" in form
     assert [name for name in ("results", "choice", "sensitivity") if f'label="{name}"' in form] == [
@@ -277,3 +285,42 @@ def test_in_a_browser_a_wrong_address_is_no_trouble(shown):
     document = shown(of="nothing", x="nowhere", y="-", chip_count="77")
     assert 'id="state"' not in document
     assert "<canvas" in document.split('<section id="maps">')[1]
+
+
+def test_in_a_browser_moving_a_slider_and_choosing_from_a_menu_changes_the_map(rings, shown):
+    then = """
+    setTimeout(() => {
+      const change = (name, value, kind) => {
+        const item = document.querySelector(`[name="${name}"]`);
+        item.value = value;
+        item.dispatchEvent(new Event(kind));
+      };
+      change("chip_count", 1, "input");
+      change("packet_format", 2, "change");
+      change("y", "-", "change");
+    }, 1500);
+    """
+    document = shown(then, of="collective_latency", x="message_size", y="link_bandwidth", numbers="open")
+    rows = rows_of(document, "numbers")
+    wanted = rings.collective_latency.sel(packet_format="afh_lite", chip_count=8, vlan="off", link_bandwidth=25)
+    assert len(rows) == 2
+    assert np.allclose([float(text) for text in rows[1][1:]], wanted.values, rtol=1e-5)
+    assert 'name="link_bandwidth"' in document.split('id="controls"')[1].split("</form>")[0]
+
+
+def test_in_a_browser_a_click_picks_a_point(rings, shown):
+    then = """
+    setTimeout(() => {
+      const map = document.getElementById("map"), frame = map.getBoundingClientRect(), box = map.box;
+      const where = { clientX: frame.left + box.left + box.width - 2, clientY: frame.top + box.top + 2 };
+      map.dispatchEvent(new MouseEvent("mousemove", where));
+      map.dispatchEvent(new MouseEvent("click", where));
+    }, 1500);
+    """
+    document = shown(then, of="collective_latency", x="message_size", y="link_bandwidth", chip_count="8")
+    value = float(rings.collective_latency.sel(message_size=2**24, link_bandwidth=200, chip_count=8, vlan="off")[0])
+    texts = {row[0]: row[1] for row in rows_of(document, "values")}
+    assert float(texts["collective latency"].split()[0]) == pytest.approx(value, rel=1e-5)
+    readout = document.split('id="readout"')[1].split("</output>")[0]
+    assert "message size 16 MiB, link bandwidth (GB/s) 200: " in readout
+    assert float(readout.rsplit(": ", 1)[1].split()[0]) == pytest.approx(value, rel=1e-5)

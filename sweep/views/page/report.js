@@ -42,7 +42,7 @@ function whyMissing(variable, position) {
 
 function numberText(value) {
   const size = Math.abs(value);
-  return size !== 0 && (size >= 1e6 || size < 1e-3) ? value.toExponential(4).replace(/\.?0+e/, "e") : String(Number(value.toPrecision(6)));
+  return size !== 0 && (size >= 1e6 || size < 1e-3) ? value.toExponential(5).replace(/\.?0+e/, "e") : String(Number(value.toPrecision(6)));
 }
 
 function textAt(variable, position, unit = variable.unit) {
@@ -69,8 +69,18 @@ function colourOf(variable, value, position) {
     const place = scaleOf(variable).place(value);
     return page.numbers[Math.round(place * (page.numbers.length - 1))];
   }
-  const colour = page.palette[value % page.palette.length];
+  const colour = colourOfLabel(variable, value);
   return variable.name === "winner" ? mixed(colour, strength(position)) : colour;
+}
+
+// Labels have the colours of their codes; if there are more than colours, those that occur have the first ones.
+function colourOfLabel(variable, code) {
+  if (!variable.ranks) {
+    const all = variable.labels.map((_, place) => place);
+    const present = new Set(variable.values);
+    variable.ranks = all.length <= page.palette.length ? all : all.filter((each) => present.has(each));
+  }
+  return page.palette[variable.ranks.indexOf(code) % page.palette.length];
 }
 
 function strength(position) {
@@ -201,7 +211,7 @@ function legend(variable, seen, reasons) {
   const items = [];
   if (variable.labels) {
     variable.labels.forEach((label, code) => {
-      if (seen.has(code)) items.push(swatch(label, page.palette[code % page.palette.length]));
+      if (seen.has(code)) items.push(swatch(label, colourOfLabel(variable, code)));
     });
     if (variable.name === "winner") items.push(made("span", `full colour: margin from ${page.full_margin} %, pale: none`));
   } else if (seen.size) {
