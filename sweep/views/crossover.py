@@ -106,7 +106,7 @@ def allowed_of(
 def best_of(values: NDArray[np.float64], allowed: NDArray[np.bool_], largest: bool) -> NDArray[np.int32]:
     """Positions of the best of candidates x cells, -1 where there is none."""
     costs = np.where(np.isfinite(values) & allowed, -values if largest else values, np.inf)
-    return ranked(costs)[1][0]
+    return ranked(costs)[1].winner
 
 
 def table(

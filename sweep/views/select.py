@@ -7,9 +7,16 @@ of them in the order of the axis wins. The runner-up is the best that does not t
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Sequence
-from typing import Any
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -25,8 +32,11 @@ from sweep.views.summary import text, unit_of
 TIE = 1e-12
 """Objectives that differ by no more than this share of the best are equal: rounding may differ."""
 
-CANDIDATES = 1 << 17
+CANDIDATES = 1 << 18
 """Candidates that are compared at once; they stay in the cache."""
+
+OUT = np.array([-np.inf, np.inf])
+"""What is no more than any cost, and no less."""
 
 FEW = 16
 """So many candidates per cell are compared one after the other, more by reductions."""
@@ -112,7 +122,7 @@ def find_objective(dataset: xr.Dataset, over: str, minimise: str | None, maximis
 
 
 def names_of(
-    positions: NDArray[np.int32], dims: Sequence[str], coordinate: xr.DataArray, name: str
+    positions: NDArray[Any], dims: Sequence[str], coordinate: xr.DataArray, name: str
 ) -> tuple[Sequence[str], NDArray[Any], dict[str, Any]]:
     """A variable that names positions along a coordinate, -1 for none: labels as codes, numbers as they are."""
     attributes = {"long_name": f"{name} ({coordinate.attrs.get('long_name', coordinate.name)})"}
@@ -121,7 +131,8 @@ def names_of(
         found = np.where(positions < 0, np.nan, values.astype(float)[positions])
         return dims, found, attributes | {"units": coordinate.attrs.get("units", "1")}
     labels = [*distinct(values.tolist()), NO_VALUE]
-    codes = np.where(positions < 0, len(labels) - 1, positions).astype(code_type(labels))
+    codes = positions.astype(code_type(labels))
+    codes[positions < 0] = len(labels) - 1
     return dims, codes, attributes | flags(labels)
 
 
@@ -129,76 +140,134 @@ def best_along(values: NDArray[np.float64], axis: int, mask: NDArray[np.bool_], 
     """Winner, runner-up and margins along one axis of an array, block by block; `sign` -1 looks for the largest."""
     outer = int(np.prod(values.shape[:axis]))
     count, inner = values.shape[axis], int(np.prod(values.shape[axis + 1 :]))
-    kinds: dict[str, type[Any]] = dict.fromkeys(("winner", "runner_up", "tied_with", "tied"), np.int32)
+    small = np.int8 if count <= FEW else np.int32
+    kinds: dict[str, type[Any]] = dict.fromkeys(("winner", "runner_up", "tied_with", "tied"), small)
     kinds |= dict.fromkeys(("best", "margin", "margin_absolute"), np.float64)
     found = {name: np.empty((outer, inner), kind) for name, kind in kinds.items()}
     blocks = values.reshape(outer, count, inner)
     masks = None if mask.strides == (0,) * mask.ndim else mask.reshape(outer, count, inner)
     columns = max(min(inner, CANDIDATES // count), 1)
     rows = max(CANDIDATES // (count * columns), 1)
-    for top in range(0, outer, rows):
-        for left in range(0, inner, columns):
-            here = np.s_[top : top + rows, left : left + columns]
-            part = np.s_[top : top + rows, :, left : left + columns]
-            for name, block in compared(blocks[part], None if masks is None else masks[part], sign).items():
-                found[name][here] = block
+
+    def fill(corner: tuple[int, int]) -> None:
+        top, left = corner
+        here = np.s_[top : top + rows, left : left + columns]
+        part = np.s_[top : top + rows, :, left : left + columns]
+        into = {name: each[here] for name, each in found.items()}
+        compare_into(into, blocks[part], None if masks is None else masks[part], sign)
+
+    corners = product(range(0, outer, rows), range(0, inner, columns))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # NumPy lets go of the interpreter while it works
+        deque(pool.map(fill, corners), maxlen=0)
     found["status"] = np.where(found["winner"] < 0, STATUS_CODE["infeasible"], 0).astype(np.int8)
     shape = (*values.shape[:axis], *values.shape[axis + 1 :])
     return {name: array.reshape(shape) for name, array in found.items()}
 
 
-def compared(values: NDArray[np.float64], mask: NDArray[np.bool_] | None, sign: float) -> dict[str, NDArray[Any]]:
-    """One block of cells: rows, candidates, columns."""
+def compare_into(
+    into: Mapping[str, NDArray[Any]], values: NDArray[np.float64], mask: NDArray[np.bool_] | None, sign: float
+) -> None:
+    """Fill one block of cells from its values: rows, candidates, columns."""
     with np.errstate(all="ignore"):
         usable = np.isfinite(values) if mask is None else np.isfinite(values) & mask
-        costs = np.where(usable, values * sign, np.inf).transpose(1, 0, 2)
-        least, (winner, tied_with, tied, runner_up, second) = ranked(costs)
-        difference = np.where(runner_up < 0, np.nan, second - least)
-        return {
-            "winner": winner,
-            "runner_up": runner_up,
-            "tied_with": tied_with,
-            "tied": tied,
-            "best": np.where(winner < 0, np.nan, least * sign),
-            "margin": np.where(least == 0, np.nan, 100 * difference / np.abs(least)),
-            "margin_absolute": difference,
-        }
+        costs = values if sign == 1 else values * sign
+        costs = (costs if usable.all() else without(costs, ~usable, "usable")).transpose(1, 0, 2)
+        least, ranks = ranked(costs)
+        for name in ("winner", "runner_up", "tied_with", "tied"):
+            into[name][...] = getattr(ranks, name)
+        np.multiply(least, sign, out=into["best"])
+        np.subtract(ranks.second, least, out=into["margin_absolute"])
+        np.divide(into["margin_absolute"], np.abs(least), out=into["margin"])
+        into["margin"][...] *= 100
+    for name, missing in (
+        ("best", ranks.winner < 0),
+        ("margin_absolute", ranks.runner_up < 0),
+        ("margin", (ranks.runner_up < 0) | (least == 0)),
+    ):
+        if missing.any():
+            into[name][missing] = np.nan
 
 
-Ranks = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
-"""Winner, what it ties with, how many tie, runner-up (positions, -1 for none), and the cost of the runner-up."""
+class Ranks(NamedTuple):
+    """Positions of candidates along the first axis (-1 for none), how many tie, and the cost of the runner-up."""
+
+    winner: NDArray[Any]
+    tied_with: NDArray[Any]
+    tied: NDArray[Any]
+    runner_up: NDArray[Any]
+    second: NDArray[np.float64]
 
 
 def ranked(costs: NDArray[np.float64]) -> tuple[NDArray[np.float64], Ranks]:
     """The least cost along the first axis, inf where there is none, and the ranks of the candidates."""
     least = costs.min(axis=0)
     with np.errstate(invalid="ignore"):
-        limit = least + TIE * np.abs(least)
-        return least, (ranked_of_few if len(costs) <= FEW else ranked_of_many)(costs, limit)
+        limit = np.where(least < np.inf, least + TIE * np.abs(least), -np.inf)
+    return least, (ranked_of_few if len(costs) <= FEW else ranked_of_many)(costs, limit)
 
 
 def ranked_of_few(costs: NDArray[np.float64], limit: NDArray[np.float64]) -> Ranks:
-    """Ranks of the candidates along the first axis; up to `limit` they tie with the best."""
-    winner = np.full(limit.shape, -1, np.int32)
-    runner_up, tied_with = winner.copy(), winner.copy()
-    tied = np.zeros(limit.shape, np.int32)
-    second = np.full(limit.shape, np.inf)
-    for position in range(len(costs) - 1, -1, -1):
-        cost = costs[position]
-        ties = (cost <= limit) & (cost < np.inf)
-        tied += ties
-        np.copyto(tied_with, winner, where=ties)
-        np.copyto(winner, position, where=ties)
-        better = (cost <= second) & ~ties & (cost < np.inf)
-        np.copyto(second, cost, where=better)
-        np.copyto(runner_up, position, where=better)
-    return winner, tied_with, tied, runner_up, second
+    """Ranks of the candidates along the first axis; up to `limit` they tie with the best.
+
+    Which candidates tie is a set of bits for each cell, and what follows from it is looked up.
+    """
+    first, next_, count = bit_tables(len(costs))
+    ties = costs <= limit
+    best = as_bits(ties)
+    rest = without(costs, ties, "rest")
+    second = rest.min(axis=0)
+    runner_up = first.take(as_bits((rest == second) & (rest < np.inf)))
+    return Ranks(first.take(best), next_.take(best), count.take(best), runner_up, second)
+
+
+def without(costs: NDArray[np.float64], out: NDArray[np.bool_], place: str) -> NDArray[np.float64]:
+    """Costs, inf where something is `out`, at a place of this thread's memory: good until the next call for it.
+
+    A choice by mask takes several times as long, and so does new memory for each block.
+    """
+    found = _memory.array(place, costs.shape)
+    OUT.take(out.view(np.uint8), out=found, mode="clip")
+    return np.fmax(costs, found, out=found)
+
+
+class _Memory(threading.local):
+    def __init__(self) -> None:
+        self.places: dict[str, NDArray[np.float64]] = {}
+
+    def array(self, place: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        size = math.prod(shape)
+        if place not in self.places or self.places[place].size < size:
+            self.places[place] = np.empty(size)
+        return self.places[place][:size].reshape(shape)
+
+
+_memory = _Memory()
+
+
+def as_bits(where: NDArray[np.bool_]) -> NDArray[Any]:
+    """Flags along the first axis as one number: the first is its lowest bit."""
+    kind = np.uint8 if len(where) <= 8 else np.uint16
+    bits = where[0].astype(kind)
+    for place in range(1, len(where)):
+        bits |= where[place].astype(kind) << kind(place)
+    return np.asarray(bits)
+
+
+@functools.cache
+def bit_tables(places: int) -> tuple[NDArray[np.int8], NDArray[np.int8], NDArray[np.int8]]:
+    """For each set of bits: position of the lowest, of the next, -1 for none, and how many there are."""
+    flags = np.arange(1 << places)[:, np.newaxis] >> np.arange(places) & 1
+    count = flags.sum(axis=1)
+    first = np.where(count > 0, flags.argmax(axis=1), -1)
+    np.put_along_axis(flags, np.maximum(first, 0)[:, np.newaxis], 0, axis=1)
+    next_ = np.where(count > 1, flags.argmax(axis=1), -1)
+    return first.astype(np.int8), next_.astype(np.int8), count.astype(np.int8)
 
 
 def ranked_of_many(costs: NDArray[np.float64], limit: NDArray[np.float64]) -> Ranks:
     """The same by reductions over a last axis."""
     rows = np.ascontiguousarray(np.moveaxis(costs, 0, -1))
-    ties = (rows <= limit[..., np.newaxis]) & (rows < np.inf)
+    ties = rows <= limit[..., np.newaxis]
     tied = ties.sum(axis=-1, dtype=np.int32)
     winner = np.where(tied > 0, ties.argmax(axis=-1), -1).astype(np.int32)
     rest = np.where(ties, np.inf, rows)
@@ -206,7 +275,7 @@ def ranked_of_many(costs: NDArray[np.float64], limit: NDArray[np.float64]) -> Ra
     second = np.take_along_axis(rest, runner_up[..., np.newaxis], axis=-1)[..., 0]
     np.put_along_axis(ties, np.maximum(winner, 0)[..., np.newaxis].astype(np.intp), False, axis=-1)
     tied_with = np.where(tied > 1, ties.argmax(axis=-1), -1).astype(np.int32)
-    return winner, tied_with, tied, np.where(second < np.inf, runner_up, -1).astype(np.int32), second
+    return Ranks(winner, tied_with, tied, np.where(second < np.inf, runner_up, -1).astype(np.int32), second)
 
 
 def selection_table(chosen: xr.Dataset) -> list[str]:
@@ -215,20 +284,20 @@ def selection_table(chosen: xr.Dataset) -> list[str]:
     names, winner = coded(chosen["winner"])
     cells = winner.size
     lines = [*chosen.attrs["title"].split("\n"), ""]
-    counts = np.bincount(winner, minlength=len(names) + 1)
-    groups = np.split(chosen["margin"].values.ravel()[np.argsort(winner, kind="stable")], np.cumsum(counts))
-    second_names, seconds = paired(winner, len(names), chosen["runner_up"])
-    tied_names, ties = paired(winner, len(names), chosen["tied_with"])
-    for code in sorted(np.flatnonzero(counts[:-1]), key=lambda code: -int(counts[code])):
-        known = groups[code][np.isfinite(groups[code])]
+    margins = chosen["margin"].values.ravel()
+    runners, tied = coded(chosen["runner_up"]), coded(chosen["tied_with"])
+    counts = counted(winner, len(names) + 1)
+    for code in sorted(np.flatnonzero(counts[:-1]).tolist(), key=lambda code: -int(counts[code])):
+        where = winner == code
+        known = margins[where]
+        known = known[np.isfinite(known)]
         said = f"{names[code]:<16} {100 * counts[code] / cells:5.1f} % of {cells} cells"
         if known.size:
-            low, middle, high = np.percentile(known, [0, 50, 100])
-            said += f"; margin {_number(low)} .. {_number(high)} %, median {_number(middle)} %"
-            said += f", mostly to {second_names[int(seconds[code].argmax())]}"
-        if ties[code].any():
-            share = 100 * ties[code].sum() / counts[code]
-            said += f"; tie with {tied_names[int(ties[code].argmax())]} in {share:.3g} % of them"
+            spread = f"{_number(known.min())} .. {_number(known.max())} %, median {_number(np.median(known))} %"
+            said += f"; margin {spread}, mostly to {_most(runners, where)}"
+        ties = int(np.count_nonzero(tied[1][where] < len(tied[0])))
+        if ties:
+            said += f"; tie with {_most(tied, where)} in {100 * ties / counts[code]:.3g} % of them"
         lines.append(f"  {said}")
     if counts[-1]:
         lines.append(f"  {'none':<16} {100 * counts[-1] / cells:5.1f} % of {cells} cells: nothing to choose")
@@ -236,7 +305,7 @@ def selection_table(chosen: xr.Dataset) -> list[str]:
     return lines
 
 
-def _number(value: float) -> str:
+def _number(value: Any) -> str:
     return f"{value:.3g}"
 
 
@@ -250,9 +319,14 @@ def coded(variable: xr.DataArray) -> tuple[list[str], NDArray[Any]]:
     return [text(value) + unit_of(variable) for value in present], np.searchsorted(present, values)
 
 
-def paired(winner: NDArray[Any], winners: int, variable: xr.DataArray) -> tuple[list[str], NDArray[np.intp]]:
-    """The names of the values of a variable, and how often each stands beside each winner: winners x names."""
-    names, codes = coded(variable)
-    count = len(names) + 1
-    pairs = np.bincount(winner.astype(np.intp) * count + codes, minlength=(winners + 1) * count)
-    return names, pairs.reshape(-1, count)[:winners, :-1]
+def counted(codes: NDArray[Any], kinds: int) -> NDArray[np.intp]:
+    """How often each code occurs; few of them are counted one by one, which is faster than by bincount."""
+    if kinds > FEW:
+        return np.bincount(codes, minlength=kinds)
+    return np.array([np.count_nonzero(codes == code) for code in range(kinds)])
+
+
+def _most(variable: tuple[list[str], NDArray[Any]], where: NDArray[np.bool_]) -> str:
+    """The name that occurs most often in some cells."""
+    names, codes = variable
+    return names[int(counted(codes[where], len(names) + 1)[:-1].argmax())]

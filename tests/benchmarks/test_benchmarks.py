@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.benchmarks import carried, kernel, startup, writing
+from tests.benchmarks import carried, choosing, kernel, startup, writing
 
 pytestmark = pytest.mark.heavy
 
@@ -26,6 +26,11 @@ def test_startup_benchmark_runs_and_prints_each_ratio():
 def test_writing_benchmark_runs_and_prints_each_ratio():
     lines = writing.measure(large=10, rounds=1)
     assert [line.count("(bar ") for line in lines] == [0, 1, 1]
+
+
+def test_choosing_benchmark_runs_and_prints_each_ratio():
+    lines = choosing.measure(bandwidths=2, rounds=1)
+    assert [line.count("(bar ") for line in lines] == [0, 1, 1, 1]
 
 
 def test_kernel_numpy_and_python_loop_compute_the_same_numbers():
