@@ -61,3 +61,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name: '; did you mean X?', or nothing where nothing is near."""
     matches = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {matches[0]!r}?" if matches else ""
+
+
+def not_one_of(name: str, known: Sequence[str]) -> str:
+    """A message about a name that is not known, with those that are and the nearest one."""
+    return f"{name!r} is not one of {', '.join(known)}{nearest(name, known)}"

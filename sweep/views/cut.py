@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import xarray as xr
 
-from sweep.errors import Fault, InputError, nearest
+from sweep.errors import Fault, InputError, not_one_of
 from sweep.grid.units import exact
 from sweep.registry import NO_VALUE, STATUSES
 from sweep.views.summary import text
@@ -137,7 +137,7 @@ def reasons_of(dataset: xr.Dataset, variable: str) -> xr.DataArray:
 def check_name(name: str, known: Sequence[str], role: str) -> None:
     """Raise InputError for a name that is not known."""
     if name not in known:
-        raise InputError([Fault("plot", f"{role}: {name!r} is not one of {', '.join(known)}{nearest(name, known)}")])
+        raise InputError([Fault("plot", f"{role}: {not_one_of(name, known)}")])
 
 
 def position(coordinate: xr.DataArray, wanted: str, role: str = "--at") -> int:
@@ -162,7 +162,7 @@ def fixed_at(dataset: xr.Dataset, at: Mapping[str, str]) -> xr.Dataset:
     known = [str(dim) for dim in dataset.dims]
     for name in at:
         if name not in known:
-            raise InputError([Fault("--at", f"{name!r} is not one of {', '.join(known)}{nearest(name, known)}")])
+            raise InputError([Fault("--at", not_one_of(name, known))])
     return dataset.isel({name: position(dataset[name], value) for name, value in at.items()})
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sweep.errors import Fault, InputError, nearest
+from sweep.errors import Fault, InputError, not_one_of
 from sweep.registry import STATUSES
 from sweep.store.dataset import flags
 from sweep.views.cut import fixed_at, held_text
@@ -82,8 +82,7 @@ def check_objectives(dataset: xr.Dataset, names: Sequence[str]) -> None:
     ]
     for name in names:
         if name not in known:
-            what = f"{name!r} is not one of {', '.join(known)}{nearest(name, known)}"
-            raise InputError([Fault("--minimise, --maximise", what)])
+            raise InputError([Fault("--minimise, --maximise", not_one_of(name, known))])
     if len(set(names)) != len(names) or not 2 <= len(names) <= 3:
         raise InputError([Fault("--minimise, --maximise", "two or three different objectives are wanted")])
 

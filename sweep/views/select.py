@@ -22,7 +22,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sweep.errors import Fault, InputError, nearest
+from sweep.errors import Fault, InputError, not_one_of
 from sweep.registry import NO_VALUE, STATUS_CODE, STATUSES
 from sweep.store.dataset import code_type, flags
 from sweep.views.record import distinct, made_from
@@ -98,7 +98,7 @@ def find_objective(dataset: xr.Dataset, over: str, minimise: str | None, maximis
         raise InputError([Fault("select", "minimise one output or maximise one, not both")])
     if over not in dataset.dims:
         known = [str(dim) for dim in dataset.dims]
-        raise InputError([Fault("--over", f"{over!r} is not one of {', '.join(known)}{nearest(over, known)}")])
+        raise InputError([Fault("--over", not_one_of(over, known))])
     numbers = [
         str(name) for name, x in dataset.data_vars.items() if "flag_meanings" not in x.attrs and x.dtype.kind == "f"
     ]
@@ -114,8 +114,8 @@ def find_objective(dataset: xr.Dataset, over: str, minimise: str | None, maximis
             raise InputError([Fault("select", what if depending else none)])
         return depending[0], unit == "GB/s"
     if wanted not in numbers:
-        what = f"{wanted!r} is not one of {', '.join(numbers)}{nearest(wanted, numbers)}"
-        raise InputError([Fault("--minimise" if minimise is not None else "--maximise", what)])
+        option = "--minimise" if minimise is not None else "--maximise"
+        raise InputError([Fault(option, not_one_of(wanted, numbers))])
     if over not in dataset[wanted].dims:
         raise InputError([Fault("--over", f"{wanted} does not depend on {over}")])
     return wanted, maximise is not None

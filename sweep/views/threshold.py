@@ -15,7 +15,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sweep.engine.news import Announce, ignore
-from sweep.errors import Fault, InputError, nearest
+from sweep.errors import Fault, InputError, nearest, not_one_of
 from sweep.grid.units import exact
 from sweep.registry import STATUS_CODE, STATUSES
 from sweep.store.dataset import flags
@@ -47,8 +47,7 @@ def read_bound(dataset: xr.Dataset, wanted: str) -> Bound:
     name, sign, value = match.groups()
     numbers = [str(x) for x, each in dataset.data_vars.items() if each.dtype.kind == "f"]
     if name not in numbers:
-        what = f"{name!r} is not one of {', '.join(numbers)}{nearest(name, numbers)}"
-        raise InputError([Fault("--meet", what)])
+        raise InputError([Fault("--meet", not_one_of(name, numbers))])
     try:
         number = float(exact(value, dataset[name].attrs.get("units", "1")))
     except ValueError as error:
