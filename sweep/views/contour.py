@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 from sweep.errors import Fault, InputError
 from sweep.grid.units import exact
 from sweep.views.cut import Cut
-from sweep.views.ticks import is_geometric, label
+from sweep.views.ticks import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STYLES: tuple[Literal["-", "--", ":", "-."], ...] = ("-", "--", ":", "-.")
 WIDTH = 1.4
+FACTOR = 1.5
+"""From this ratio of two neighbours on, what lies between them is measured by factors."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,17 @@ def cased() -> list[Any]:
     return [patheffects.withStroke(linewidth=WIDTH + 1.6, foreground="white")]
 
 
-def handle(name: str, style: Literal["-", "--", ":", "-."], marker: str = "") -> Any:
+def handle(name: str, style: Literal["-", "--", ":", "-."], **marker: Any) -> Any:
     """A line for the legend."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color="black", linestyle=style, linewidth=WIDTH, marker=marker, markersize=3, label=name)
+    return Line2D([], [], color="black", linestyle=style, linewidth=WIDTH, label=name, **marker)
+
+
+def is_number_line(data: xr.DataArray, dim: str) -> bool:
+    """Whether a dimension has numbers of its own, and not positions of zipped parameters."""
+    others = [name for name, each in data.coords.items() if each.dims == (dim,) and name != dim]
+    return data[dim].dtype.kind in "iuf" and not others
 
 
 def value_lines(shown: Cut, wanted: Sequence[str]) -> Overlay:
@@ -57,9 +65,10 @@ def value_lines(shown: Cut, wanted: Sequence[str]) -> Overlay:
     unit = str(data.attrs.get("units", "1"))
     levels = {text: level_of(text, unit) for text in wanted}
     low, high = float(data.min()), float(data.max())
+    panels = [data.isel(shown.panel(index)) for index in range(shown.facets)]
     for text, level in levels.items():
-        if not low <= level <= high:
-            what = f"{text} occurs nowhere; {label(data)} is {low:.6g} .. {high:.6g} here"
+        if not any(float(panel.min()) < level < float(panel.max()) for panel in panels):
+            what = f"no map has values on both sides of {text}; {label(data)} is {low:.6g} .. {high:.6g} here"
             raise InputError([Fault("--contour", what)])
     scale = np.log if low > 0 else np.asarray
     names = {level: text.strip() for text, level in levels.items()}
@@ -99,7 +108,8 @@ def crossing_lines(shown: Cut, crossings: xr.Dataset) -> Overlay:
     if along not in (layout.x, layout.y):
         raise InputError([Fault("plot", f"the changes are along {along}; give it as --x or --y")])
     across = layout.y if along == layout.x else layout.x
-    joined = across is not None and shown.data[across].dtype.kind in "iuf"
+    joined = across is not None and is_number_line(shown.data, across)
+    marker: dict[str, Any] = {"marker": "o" if joined else "", "markersize": 4, "markerfacecolor": "white"}
 
     def draw(panel: Axes, here: Mapping[str, int]) -> None:
         part = shown.data.isel(here)
@@ -111,9 +121,12 @@ def crossing_lines(shown: Cut, crossings: xr.Dataset) -> Overlay:
         style: dict[str, Any] = {"color": "black", "linewidth": WIDTH, "path_effects": cased(), "zorder": 3}
         for line in lines:
             points = np.array(line)[:, :: 1 if along == layout.x else -1]
-            panel.plot(points[:, 0], points[:, 1], marker="o" if joined else "", markersize=3, **style)
+            panel.plot(points[:, 0], points[:, 1], **marker, **style)
 
-    return Overlay(draw, [handle("the winner changes", "-", "o" if joined else "")])
+    parts = [shown.data.isel(shown.panel(index)) for index in range(shown.facets)]
+    if not any(is_here(crossings, part).any() for part in parts):
+        return Overlay(draw, [])
+    return Overlay(draw, [handle("the winner changes", "-", **marker)])
 
 
 def is_here(crossings: xr.Dataset, part: xr.DataArray) -> NDArray[np.bool_]:
@@ -137,11 +150,15 @@ def row_of(crossings: xr.Dataset, part: xr.DataArray, dim: str | None) -> NDArra
 
 
 def index_of(axis: NDArray[Any], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Positions of numbers between those of an axis, in proportion: of their logarithms where the axis has factors."""
-    order = np.argsort(axis, kind="stable")
-    scale = np.log if is_geometric(axis) else np.asarray
-    known = scale(axis[order].astype(float))
-    return np.asarray(np.interp(scale(values.astype(float)), known, order.astype(float)))
+    """Positions of numbers between those of an ascending axis, in proportion: of their logarithms where two neighbours
+    are a factor apart."""
+    numbers = axis.astype(float)
+    left = np.clip(np.searchsorted(numbers, values, side="right") - 1, 0, max(numbers.size - 2, 0))
+    low, high = numbers[left], numbers[np.minimum(left + 1, numbers.size - 1)]
+    with np.errstate(all="ignore"):
+        share = (values - low) / (high - low)
+        factor = np.log(values / low) / np.log(high / low)
+    return np.asarray(left + np.where((low > 0) & (high >= FACTOR * low), factor, share))
 
 
 def bars(place: NDArray[np.float64], row: NDArray[np.intp]) -> list[list[tuple[float, float]]]:

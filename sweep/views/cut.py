@@ -22,6 +22,9 @@ NOT_COMPARED = "nothing to compare with"
 """Why a cell has a value, but no percentage: what it is compared with is 0 or missing."""
 
 
+MOST_POWERS = 100
+
+
 @dataclass(frozen=True)
 class Layout:
     """Which dimensions a picture has along x, along y (or one line for each value), in panels; the rest `at` a value.
@@ -119,7 +122,16 @@ def cut(
         raise InputError([Fault("plot", f"{variable} has no points; there is nothing to draw")])
     data, rest = data.isel(chosen).transpose(*full.shown), dataset.isel(chosen)
     data = data.where(data < len(labels_of(data)) if "flag_meanings" in data.attrs else np.isfinite(data))
+    check_range(data)
     return Cut(data, reasons_of(rest, variable), rest, full, heading(dataset, data, variable))
+
+
+def check_range(data: xr.DataArray) -> None:
+    """Raise InputError for numbers over more powers of ten than a scale can have."""
+    sizes = np.abs(data.values[(data.values != 0) & np.isfinite(data.values)])
+    if sizes.size and math.log10(sizes.max()) - math.log10(sizes.min()) > MOST_POWERS:
+        what = f"{data.name} is {sizes.min():.3g} .. {sizes.max():.3g}, more than {MOST_POWERS} powers of ten"
+        raise InputError([Fault("plot", f"{what}; no scale has room for that")])
 
 
 def labels_of(data: xr.DataArray) -> list[str]:
@@ -151,6 +163,9 @@ def position(coordinate: xr.DataArray, wanted: str, role: str = "--at") -> int:
         index = int(np.argmin(abs(values - number))) if math.isfinite(number) else 0
         if abs(values[index] - number) <= 1e-6 * abs(number):
             return index
+        names = [text(value) for value in values]  # as messages and tables have them
+        if wanted in names:
+            return names.index(wanted)
     elif wanted in list(values):
         return list(values).index(wanted)
     allowed = ", ".join(text(value) for value in values[:12]) + (", ..." if values.size > 12 else "")

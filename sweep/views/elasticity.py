@@ -33,6 +33,9 @@ from sweep.store.record import attributes
 from sweep.views.record import made_from
 from sweep.views.sensitivity import beside, differences, first_number, named, point_of
 
+PARAMETER = "parameter"
+"""The dimension of parameters."""
+
 STEP = 1e-2
 """Share of itself by which a number is moved."""
 
@@ -58,6 +61,9 @@ def elasticities(
     loaded = grid if isinstance(grid, Grid) else load_grid(grid)
     name = first_number(loaded, output)
     cut = at_some_values(loaded, name, at or {})
+    taken = sorted({"elasticity", "strongest", PARAMETER} & {name, *(axis.name for axis in cut.axes)})
+    if taken:
+        raise InputError([Fault("--of", f"{taken[0]!r} is a name of this command's own; call it something else")])
     plan = make_plan(cut.registry, cut.outputs, cut.axes, cut.fixed)
     if plan.graph.output(name).dims:
         raise InputError([Fault("--of", f"{name} has a dimension of its own; its elasticities are not one per cell")])
@@ -93,15 +99,15 @@ def elasticities(
     at_zero = [name for name, (moves, elastic) in zip(names, effects, strict=True) if moves and not elastic]
     computed = [name for name in plan.graph.nodes if name in cut.registry.parameters]
     about = {"output": name, "step": step, "idle": idle, "at_zero": at_zero, "left_out": computed}
-    where = ", ".join(f"{x} {named_at(loaded, x, value)}" for x, value in (at or {}).items())
-    title = (f"Elasticities of {name}" + (f" at {where}" if where else "")).replace("_", " ")
+    where = ", ".join(f"{x.replace('_', ' ')} {named_at(loaded, x, value)}" for x, value in (at or {}).items())
+    title = f"Elasticities of {name.replace('_', ' ')}" + (f" at {where}" if where else "")
     result.attrs = made_from(result, title, sensitivity=about)
     attrs = {"long_name": f"elasticity of {name}".replace("_", " "), "units": "1"}
-    result["elasticity"] = (("parameter", *dims), found, attrs)
+    result["elasticity"] = ((PARAMETER, *dims), found, attrs)
     labels = [*names, NO_VALUE]
     codes = strongest(found).astype(code_type(labels))
     result["strongest"] = (dims, codes, {"long_name": "strongest parameter"} | flags(labels))
-    return result.assign_coords(parameter=("parameter", np.array(names, object), {"long_name": "parameter"}))
+    return result.assign_coords({PARAMETER: (PARAMETER, np.array(names, object), {"long_name": PARAMETER})})
 
 
 def named_at(grid: Grid, name: str, value: Any) -> str:
@@ -191,8 +197,10 @@ def elasticity_table(found: xr.Dataset) -> list[str]:
     if rows:
         lines.append(f"  {'parameter':<24} {'least':>9} {'median':>9} {'most':>9}  strongest in")
     for share, _, name, numbers in sorted(rows, key=lambda row: (-row[0], -row[1])):
-        least, middle, most = (f"{number:+.4f}" for number in numbers)
+        least, middle, most = (f"{x:+.4f}" if abs(x) < 1e4 else f"{x:+.3g}" for x in numbers)
         lines.append(f"  {name:<24} {least:>9} {middle:>9} {most:>9}  {share:.3g} % of {cells} cells")
+    if not (found["status"].values == 0).any():
+        return [*lines, f"  {about['output']} has no value anywhere"]
     if about["at_zero"]:
         lines += ["", f"  an effect, but no elasticity, as they are 0: {', '.join(about['at_zero'])}"]
     if about["idle"]:

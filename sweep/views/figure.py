@@ -6,6 +6,7 @@ Widths are chosen so that a page that is shown 800 pixels wide can be read.
 from __future__ import annotations
 
 import io
+import math
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from sweep.errors import Fault, InputError
 from sweep.store.atomic import replacing
+from sweep.store.target import check_new
 from sweep.views.cut import Cut
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ NUMBERS = "cividis"
 PANELS = 12
 """Panels on a page."""
 MAX_PAGES = 20
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CHARACTER_WIDTH = 0.075
 """Inches of a character of a label, roughly."""
 LEGEND_WIDTH = 1.9
@@ -37,11 +40,31 @@ COLUMN_WIDTH = {1: 7.5, 2: 4.2, 3: 2.9}
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """The settings of all pictures. Figures are made without pyplot, so that a notebook keeps its own."""
+    """The settings of all pictures: a title or label is text, whatever signs it has.
+
+    Figures are made without pyplot, so that a notebook keeps its own.
+    """
     import matplotlib as mpl
 
-    with mpl.rc_context({"font.size": 10, "svg.hashsalt": "sweep", "hatch.linewidth": 0.6}):
+    with mpl.rc_context({"font.size": 10, "svg.hashsalt": "sweep", "hatch.linewidth": 0.6, "text.parse_math": False}):
         yield
+
+
+def power_ticks() -> Any:
+    """Tick labels of logarithmic scales."""
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda value, _: power_text(value))
+
+
+def power_text(value: float) -> str:
+    """A power of ten as such, any other number as it is."""
+    if not value:
+        return "0"
+    power = round(math.log10(abs(value)))
+    if not math.isclose(abs(value), 10.0**power, rel_tol=1e-9) or abs(power) < 3:
+        return f"{value:g}"
+    return ("\u2212" if value < 0 else "") + "10" + str(power).translate(SUPERSCRIPTS)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -95,6 +118,8 @@ def save_figures(figures: Sequence[Figure], path: Path) -> list[Path]:
     The same figures give the same bytes. A file is whole or as it was before. Raises InputError where it cannot be
     written.
     """
+    for name in [path] if path.suffix == ".pdf" else page_paths(path, len(figures)):
+        check_new(name, overwrite=True)
     if path.suffix == ".pdf":
         paths, contents = [path], [as_pdf(figures)]
     else:

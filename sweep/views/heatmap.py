@@ -16,9 +16,9 @@ import numpy as np
 import xarray as xr
 
 from sweep.registry import STATUSES
-from sweep.views.contour import Overlay, crossing_lines, value_lines
+from sweep.views.contour import Overlay, crossing_lines, is_number_line, value_lines
 from sweep.views.cut import NOT_COMPARED, Cut, Layout, cut, labels_of
-from sweep.views.figure import CHARACTER_WIDTH, COLUMN_WIDTH, NUMBERS, PALETTE, columns_of, draw_pages
+from sweep.views.figure import CHARACTER_WIDTH, COLUMN_WIDTH, NUMBERS, PALETTE, columns_of, draw_pages, power_ticks
 from sweep.views.ticks import axis_ticks, label, tick_texts
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ def draw_heatmap(
     map of winners, where another one wins, as `crossovers` found them. Raises InputError for names and values that the
     dataset does not have, and where nothing can be written.
     """
+    if crossings is not None:  # lines join what follows each other
+        numeric = [dim for dim in dataset.dims if dim in dataset.coords and is_number_line(dataset[variable], str(dim))]
+        dataset = dataset.sortby(numeric)
     shown = cut(dataset, variable, layout, best, against)
     overlays: list[Overlay] = []
     if contours:
@@ -120,7 +123,7 @@ class _HeatMap:
 
         if self.categories:
             cmap = mpl.colors.ListedColormap(self.palette()[: max(len(self.labels), 1)])
-            return ScalarMappable(mpl.colors.BoundaryNorm(np.arange(len(self.labels) + 1) - 0.5, cmap.N), cmap)
+            return ScalarMappable(mpl.colors.BoundaryNorm(np.arange(max(len(self.labels), 1) + 1) - 0.5, cmap.N), cmap)
         if self.few:
             middles = [(one + other) / 2 for one, other in pairwise(self.few)]
             room = 1 + abs(self.few[0]) + abs(self.few[-1])
@@ -242,6 +245,7 @@ class _HeatMap:
 
     def legend(self, figure: Figure, axes: list[Axes], missing: set[str]) -> None:
         """A colour bar of numbers, patches of labels and of what is missing."""
+        from matplotlib.colors import Normalize
         from matplotlib.lines import Line2D
         from matplotlib.patches import Patch
 
@@ -252,7 +256,9 @@ class _HeatMap:
         if not self.categories and not self.few and self.data.notnull().any():
             room = int(figure.get_figheight() * 0.8 / CHARACTER_WIDTH)
             text_of_bar = textwrap.fill(label(self.data), max(room, 12))
-            bar = figure.colorbar(self.mappable, ax=axes, label=text_of_bar, shrink=0.9, pad=0.02)
+            powers = None if type(self.mappable.norm) is Normalize else power_ticks()
+            look: dict[str, Any] = {"label": text_of_bar, "shrink": 0.9, "pad": 0.02, "format": powers}
+            bar = figure.colorbar(self.mappable, ax=axes, **look)
             bar.ax.minorticks_off()
             if self.ties is not None and bool(self.ties.any()):
                 handles.insert(0, Line2D([], [], color="black", marker=".", linestyle="", label="tie"))

@@ -15,7 +15,7 @@ import xarray as xr
 from sweep.errors import Fault, InputError
 from sweep.registry import STATUSES
 from sweep.views.cut import NOT_COMPARED, Cut, Layout, cut
-from sweep.views.figure import COLUMN_WIDTH, NUMBERS, PALETTE, columns_of, draw_pages
+from sweep.views.figure import COLUMN_WIDTH, NUMBERS, PALETTE, columns_of, draw_pages, power_ticks
 from sweep.views.heatmap import turn_long_labels
 from sweep.views.ticks import axis_ticks, is_geometric, label, tick_texts
 
@@ -67,7 +67,7 @@ class _Lines:
         self.data = shown.data
         self.x, self.y = str(shown.layout.x), shown.layout.y
         self.along = self.data[self.x]
-        self.is_number = self.along.dtype.kind in "iuf"
+        self.is_number = self.along.dtype.kind in "iuf" and has_room(self.along.values)
         values = self.data.values[np.isfinite(self.data.values)]
         self.logarithmic = bool(values.size and values.min() > 0 and values.max() > 30 * values.min())
 
@@ -136,6 +136,8 @@ class _Lines:
         panel.set_xticks(places, names if bottom else [""] * len(places))
         if self.logarithmic:
             panel.set_yscale("log")
+            panel.yaxis.set_major_formatter(power_ticks())
+            panel.yaxis.set_minor_formatter(NullFormatter())
         values = self.data.values[np.isfinite(self.data.values)]
         if not values.size:
             panel.set_yticks([])
@@ -150,6 +152,14 @@ class _Lines:
             panel.set_xlabel(name)
         panel.grid(color="#dddddd", linewidth=0.6)
         turn_long_labels(panel)
+
+
+def has_room(values: np.ndarray[Any, Any]) -> bool:
+    """Whether numbers can stand at their values, on a linear or a logarithmic axis, without falling together."""
+    if is_geometric(values) or values.size < 2:
+        return True
+    ordered = np.sort(values.astype(float))
+    return bool(np.diff(ordered).min() > (ordered[-1] - ordered[0]) / 500)
 
 
 def look(place: int) -> tuple[str, str]:

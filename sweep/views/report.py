@@ -26,7 +26,7 @@ from sweep.engine.news import Announce, ignore
 from sweep.errors import Fault, InputError
 from sweep.views.cells import planned_again
 from sweep.views.cut import fixed_at, labels_of
-from sweep.views.elasticity import elasticities, elasticity_table
+from sweep.views.elasticity import PARAMETER, elasticities, elasticity_table
 from sweep.views.figure import NUMBERS, PALETTE
 from sweep.views.heatmap import full_colour_from
 from sweep.views.record import record_of
@@ -39,6 +39,9 @@ MOST_BYTES = 64 * 2**20
 MOST_NUMBERS = 5000
 """Cells of a map that are also shown as a table."""
 NO_STATUS = "no value"
+OWN = "page."
+"""How the names begin of what no grid has."""
+
 CHOSEN = {
     "winner": "best",
     "runner_up": "second best",
@@ -74,7 +77,7 @@ def report(
         page.add(str(name), here[name], group, status_of(here, str(name)))
     page.check()
     choice = add_choice(page, here, over, minimise, maximise, require, with_files)
-    sensitivity = add_sensitivity(page, dataset, at or {}, with_files, announce)
+    sensitivity = add_sensitivity(page, here, with_files, announce)
     return page.text(here, choice, sensitivity, with_files)
 
 
@@ -93,10 +96,9 @@ def add_choice(
     with_files: Sequence[str],
 ) -> str:
     """Put winners and margins on a page; returns what there is to say of them."""
-    if "winner" in dataset:
-        page.full_margin = full_colour_from(dataset["margin"].values)
-        return paragraph("This is a choice already.")
     asked = (over, minimise, maximise) != (None, None, None) or require
+    if "selection" in json.loads(dataset.attrs.get("sweep", "{}")) and not asked:
+        return paragraph("This is a choice already.")
     categorical = [str(dim) for dim in dataset.dims if dim in dataset.coords and dataset[dim].dtype.kind not in "iuf"]
     dim = over or next((name for name in ("packet_format", *categorical) if name in categorical), None)
     if dim is None:
@@ -109,36 +111,36 @@ def add_choice(
             raise
         return paragraph(f"Nothing was chosen along {dim}: {'; '.join(fault.what for fault in error.faults)}.")
     for name, shown in CHOSEN.items():
-        page.add(name, chosen[name], "choice", "", "nothing to choose", f"{shown} ({dim})".replace("_", " "))
+        page.add(OWN + name, chosen[name], "choice", "", "nothing to choose", f"{shown} ({dim})".replace("_", " "))
     page.full_margin = full_colour_from(chosen["margin"].values)
     return preformatted(selection_table(chosen)[len(dataset.attrs.get("title", "").split("\n")) :])
 
 
-def add_sensitivity(
-    page: _Page, dataset: xr.Dataset, at: Mapping[str, str], with_files: Sequence[str], announce: Announce
-) -> str:
+def add_sensitivity(page: _Page, dataset: xr.Dataset, with_files: Sequence[str], announce: Announce) -> str:
     """Put elasticities and the strongest parameters on a page; returns what there is to say of them."""
     try:
-        record_of(dataset)
+        grid, _, is_current = planned_again(dataset, with_files)
     except InputError as error:
-        return paragraph(f"None: the {error}.")
-    grid, _, is_current = planned_again(dataset, with_files)
+        return paragraph(f"None: {error}.")
     note = ""
     if not is_current:
         announce("the formulas have changed since this result was computed; the sensitivities are of those of now")
         note = paragraph("The formulas have changed since this result was computed; these are of those of now.")
     try:
-        found = elasticities(grid, at=at, announce=announce)
+        found = elasticities(grid, announce=announce)
     except InputError as error:
         return note + paragraph(f"None: {'; '.join(fault.what for fault in error.faults)}.")
     values = found["elasticity"].copy(data=four_digits(found["elasticity"].values))
     lines = preformatted(elasticity_table(found)[len(dataset.attrs.get("title", "").split("\n")) :])
-    page.add("strongest", found["strongest"], "sensitivity", "", "nothing matters")
+    found = found.rename({PARAMETER: OWN + PARAMETER})
+    page.add(OWN + "sensitivity_status", found["status"], "", "")
+    page.add(OWN + "strongest", found["strongest"], "sensitivity", OWN + "sensitivity_status", "nothing matters")
     if page.size + 4 * values.size > MOST_BYTES:
         what = f"the elasticities of all cells ({readable(4 * values.size)}) would make this page too large"
         announce(f"{what}; they are left out, only the strongest parameter of each cell is there")
         return note + lines + paragraph(f"Left out: {what}.")
-    page.add("elasticity", values, "sensitivity", "", NO_STATUS)
+    values = values.rename({PARAMETER: OWN + PARAMETER})
+    page.add(OWN + "elasticity", values, "sensitivity", OWN + "sensitivity_status", NO_STATUS)
     return note + lines
 
 
@@ -163,7 +165,7 @@ class _Page:
         """Put a dimension on the page, its values as texts."""
         unit = coordinate.attrs.get("units", "1")
         names = tick_texts(coordinate.values, unit)
-        with_unit = unit == "1" or any(name.endswith("iB") for name in names)
+        with_unit = unit == "1" or (unit == "B" and names[0].endswith("B"))
         self.dims[str(coordinate.name)] = {
             "name": str(coordinate.name),
             "label": str(coordinate.attrs.get("long_name", coordinate.name)) + ("" if with_unit else f" ({unit})"),
@@ -216,6 +218,7 @@ class _Page:
             "numbers": colours,
             "full_margin": self.full_margin,
             "most_numbers": MOST_NUMBERS,
+            "own": OWN,
         }
         blob = b"".join(array.tobytes().ljust(-(-array.nbytes // 8) * 8, b"\0") for array in self.arrays)
         parts = resources.files("sweep.views") / "page"

@@ -144,15 +144,16 @@ def point_of(grid: Grid, at: Mapping[str, Any]) -> dict[str, Any]:
     faults = []
     for axis in grid.axes:
         given |= members_at(axis, 0)
+    places: dict[str, int] = {}
     for name, value in at.items():
         own = next((each for each in grid.axes if name in (each.name, *each.members)), None)
         parameter = grid.registry.parameters.get(name)
         try:
-            if own is not None and name not in own.members:
-                given |= members_at(own, place_of(own, value))
-            elif own is not None and parameter is not None and len(own.members) > 1:
-                wanted = value_of(grid.registry, parameter, value, given)
-                given |= members_at(own, place_of_member(own, parameter, wanted))
+            if own is not None and (name not in own.members or len(own.members) > 1):
+                place = place_on(grid.registry, own, name, value, given)
+                if places.setdefault(own.name, place) != place:
+                    raise ValueError(f"{value} is at another position of {own.name} than what else is given along it")
+                given |= members_at(own, place)
             elif parameter is None or parameter.is_table:
                 known = [*grid.registry.parameters, *(each.name for each in grid.axes)]
                 faults.append(Fault("--at", f"{name!r} is not a parameter{nearest(name, known)}"))
@@ -181,14 +182,19 @@ def place_of(axis: Axis, value: Any) -> int:
     return names.index(str(value))
 
 
-def place_of_member(axis: Axis, parameter: Parameter, value: Any) -> int:
-    """The position of a zipped dimension at which one of its parameters has a value. Raises ValueError."""
-    values = list(axis.members[parameter.name])
-    if value in values:
-        return values.index(value)
-    others = ", ".join(name for name in axis.members if name != parameter.name)
+def place_on(registry: Registry, axis: Axis, name: str, value: Any, given: Mapping[str, Any]) -> int:
+    """The position of a zipped dimension that its own name, or a value of one of its parameters, names. Raises
+    ValueError."""
+    if name not in axis.members:
+        return place_of(axis, value)
+    parameter = registry.parameters[name]
+    wanted = value_of(registry, parameter, value, given)
+    values = list(axis.members[name])
+    if wanted in values:
+        return values.index(wanted)
+    others = ", ".join(each for each in axis.members if each != name)
     shown = ", ".join(with_unit(each, parameter.unit) for each in values)
-    raise ValueError(f"{parameter.name} moves with {others} along {axis.name}; it is one of {shown} there")
+    raise ValueError(f"{name} moves with {others} along {axis.name}; it is one of {shown} there")
 
 
 def value_of(registry: Registry, parameter: Parameter, value: Any, given: Mapping[str, Any]) -> Any:

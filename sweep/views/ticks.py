@@ -55,6 +55,8 @@ def tick_texts(values: np.ndarray[Any, Any], unit: str) -> list[str]:
         names = [tick_text(value, unit, digits) for value in values]
         if len(set(names)) == len(names):
             break
+    if unit == "B" and any(name.endswith("B") for name in names):
+        return [name if name.endswith("B") else f"{name} B" for name in names]
     return names
 
 

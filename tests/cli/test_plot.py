@@ -5,11 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.text import Text
 
 import sweep
 from sweep.errors import InputError
 from sweep.views.cut import Layout
-from sweep.views.figure import PALETTE
+from sweep.views.figure import PALETTE, power_text
 from sweep.views.heatmap import draw_heatmap
 from sweep.views.ticks import tick_positions, tick_text, tick_texts
 
@@ -255,7 +256,7 @@ def test_one_value_everywhere_is_named_and_has_no_scale(drawn):
 def test_few_numbers_have_a_colour_each_in_the_order_of_their_size(drawn):
     values = np.array([64, 128, 2048] * 40).reshape(3, 40)
     figure, names = drawn(made(values, units="B"), Layout("b", "a"))
-    assert names == ["64", "128", "2 KiB"]
+    assert names == ["64 B", "128 B", "2 KiB"]
     colours = [patch.get_facecolor() for patch in figure.legends[0].get_patches()]
     brightness = [0.3 * red + 0.59 * green + 0.11 * blue for red, green, blue, _ in colours]
     assert brightness == sorted(brightness)
@@ -360,3 +361,57 @@ def test_the_first_four_colours_of_labels_differ_in_grey():
 
     grey = [0.299 * red + 0.587 * green + 0.114 * blue for red, green, blue in map(to_rgb, PALETTE[:4])]
     assert min(abs(one - other) for one, other in combinations(grey, 2)) > 0.07
+
+
+@pytest.mark.parametrize("words", ["a $\\frac{ title", "from $5 to $6", "x_{1}^2 % & # ~"])
+def test_a_title_and_a_label_are_text_whatever_signs_they_have(figures, tmp_path, words):
+    data = (
+        made(np.arange(6.0).reshape(2, 3)).assign_coords(a=np.array([words, "plain"], object)).assign_attrs(title=words)
+    )
+    draw_heatmap(data, "time", Layout("b", "a"), tmp_path / "map.png")
+    draw_heatmap(data, "time", Layout("b", None, "a"), tmp_path / "map.png")
+    assert figures[0].get_suptitle() == words
+    assert not any(
+        text.get_parse_math() for figure in figures for text in figure.findobj(Text) if words in text.get_text()
+    )
+
+
+def test_more_powers_of_ten_than_a_scale_has_are_refused(tmp_path):
+    with pytest.raises(InputError, match="more than 100 powers of ten"):
+        draw_heatmap(made([[1e-300, 3e300], [1, 2]]), "time", Layout("b", "a"), tmp_path / "x.png")
+    draw_heatmap(made([[0, 3e300], [1e290, np.inf]]), "time", Layout("b", "a"), tmp_path / "x.png")
+
+
+def test_powers_of_ten_are_written_as_such():
+    assert [power_text(x) for x in (0, 1, 50, 1000, 1e-5, -1e6, 2e5)] == [
+        "0",
+        "1",
+        "50",
+        "10³",
+        "10⁻⁵",
+        "−10⁶",
+        "200000",
+    ]
+
+
+def test_a_value_can_be_given_as_messages_print_it(cli, tmp_path, monkeypatch):
+    from sweep.store.netcdf import write_new
+
+    monkeypatch.chdir(tmp_path)
+    data = made(np.ones((2, 2))).assign_coords(a=("a", [1048576, 1185360]), b=[0, 1]).assign_attrs(sweep="{}")
+    write_new(data, tmp_path / "r.nc", False)
+    assert cli("plot", "r.nc", "--x", "b", "--at", "a=1.18536e+06")[0] == 0
+
+
+def test_labels_of_which_there_are_none_are_all_missing(drawn):
+    dataset = made(np.zeros((1, 2)), flag_meanings="no_value")
+    dataset["status"][:] = 2
+    assert drawn(dataset, Layout("b", "a"))[1] == ["infeasible"]
+
+
+def test_where_one_page_cannot_be_written_none_is(tmp_path):
+    data = xr.Dataset({"v": (("a", "b"), np.ones((20, 2))), "status": ((), 0)}, {"a": range(20), "b": range(2)})
+    (tmp_path / "x-2.png").mkdir()
+    with pytest.raises(InputError, match=r"x-2\.png: is there and not a file"):
+        draw_heatmap(data, "v", Layout("b", None, "a"), tmp_path / "x.png")
+    assert [path.name for path in tmp_path.iterdir()] == ["x-2.png"]

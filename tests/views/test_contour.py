@@ -8,7 +8,7 @@ import xarray as xr
 
 import sweep
 from sweep.errors import InputError
-from sweep.views.contour import index_of
+from sweep.views.contour import index_of, is_number_line
 from sweep.views.crossover import crossovers
 from sweep.views.cut import Layout
 from sweep.views.heatmap import draw_heatmap
@@ -64,7 +64,8 @@ def test_a_line_avoids_what_is_missing(drawn):
 @pytest.mark.parametrize(
     ("layout", "contours", "message"),
     [
-        (Layout("b", "a"), ["1 s"], "1 s occurs nowhere; time \\(ns\\) is 1 .. 1e\\+07 here"),
+        (Layout("b", "a"), ["1 s"], "both sides of 1 s; time \\(ns\\) is 1 .. 1e\\+07 here"),
+        (Layout("b", "a"), ["1"], "both sides of 1;"),
         (Layout("b", "a"), ["5 GB"], "GB"),
         (Layout("b", None, "a"), ["100"], "two numeric dimensions of two values or more"),
     ],
@@ -85,9 +86,9 @@ def test_labels_have_no_lines(tmp_path):
 
 
 def test_a_number_stands_between_its_neighbours_in_proportion():
-    assert index_of(np.array([0, 10, 20]), np.array([5.0, 12.5])).tolist() == [0.5, 1.25]
+    assert index_of(np.array([0, 10, 12]), np.array([5.0, 10.5])).tolist() == [0.5, 1.25]
+    assert np.allclose(index_of(np.array([1024, 2**30]), np.array([2.0**20])), [0.5])
     assert np.allclose(index_of(np.array([1, 4, 16]), np.array([2.0, 8.0])), [0.5, 1.5])
-    assert index_of(np.array([20, 0, 10]), np.array([5.0])).tolist() == [1.5]
 
 
 @pytest.fixture(scope="module")
@@ -154,3 +155,22 @@ def test_a_map_without_the_axis_of_the_changes_is_refused(rings, tmp_path):
         draw_heatmap(
             select(rings), "winner", Layout("chip_count", "switch_hops"), tmp_path / "map.png", crossings=changes
         )
+
+
+@pytest.mark.heavy
+def test_axes_in_any_order_are_drawn_in_that_of_their_numbers(drawn, rings):
+    shuffled = rings.isel(
+        message_size=[16, 3, 0, 9, 12, 5, 7, 1, 2, 4, 6, 8, 10, 11, 13, 14, 15], chip_count=[2, 0, 4, 1, 3]
+    )
+    layout = Layout("message_size", "chip_count", "switch_hops")
+    pictures = []
+    for result in (rings, shuffled):
+        (figure,) = drawn(select(result), "winner", layout, crossings=crossovers(result, "message_size"))
+        pictures.append([sorted(map(tuple, line.get_xydata())) for panel in figure.axes for line in panel.lines])
+    assert pictures[0] == pictures[1]
+
+
+def test_positions_of_zipped_parameters_are_no_number_line():
+    zipped = xr.DataArray([1, 2], dims="gen", coords={"gen": [0, 1], "rate": ("gen", [5, 6])})
+    assert not is_number_line(zipped, "gen")
+    assert is_number_line(zipped.drop_vars("rate"), "gen")

@@ -89,6 +89,24 @@ def test_a_member_of_a_zip_stands_where_the_zip_has_it():
         sweep.sensitivity(GRID, "collective_latency", {"switch_hops": 1})
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_stands_at_two_positions_of_a_zip_is_refused_in_any_order(turned):
+    at = {"fabric": "direct", "switch_hops": 2}
+    with pytest.raises(InputError, match="at another position of fabric"):
+        sweep.sensitivity(GRID, "collective_latency", dict(reversed(at.items())) if turned else at)
+
+
+def test_names_that_the_command_itself_gives_are_refused():
+    grid = {**GRID, "zip": {"parameter": GRID["zip"]["fabric"]}}
+    with pytest.raises(InputError, match="'parameter' is a name of this command's own"):
+        sweep.elasticities(grid)
+
+
+def test_an_output_without_a_value_anywhere_is_said_to_be_so():
+    found = sweep.elasticities({"outputs": ["queueing"], "fixed": {"egress_utilization": 2}})
+    assert "queueing has no value anywhere" in "\n".join(elasticity_table(found))
+
+
 def test_only_what_is_asked_for_is_moved_and_axes_can_stand_at_a_value(found):
     part = sweep.elasticities(
         GRID, "collective_latency", ["link_bandwidth"], {"fabric": "switched", "message_size": "100 KiB"}, 1e-3

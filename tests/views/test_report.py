@@ -72,11 +72,11 @@ def test_the_page_has_every_number_to_seven_digits_and_every_label(rings, page):
         assert dims == list(rings[name].dims)
         assert np.allclose(values, rings[name].values, rtol=1e-7, atol=0, equal_nan=True)
     chosen = sweep.select(rings)
-    assert np.array_equal(found["winner"][1], chosen["winner"].values)
-    assert np.allclose(found["margin"][1], chosen["margin"].values, rtol=1e-7, equal_nan=True)
-    dims, values = found["elasticity"]
+    assert np.array_equal(found["page.winner"][1], chosen["winner"].values)
+    assert np.allclose(found["page.margin"][1], chosen["margin"].values, rtol=1e-7, equal_nan=True)
+    dims, values = found["page.elasticity"]
     wanted = sweep.elasticities(GRID).elasticity
-    assert dims == list(wanted.dims)
+    assert dims == ["page.parameter", *wanted.dims[1:]]
     assert np.allclose(values, wanted.values, rtol=6.2e-5, atol=1e-12, equal_nan=True)
 
 
@@ -116,13 +116,13 @@ def test_dimensions_at_a_value_leave_the_page(rings, page):
     assert len(part) < len(page)
     wanted = rings.collective_latency.sel(vlan="off", message_size=2**20)
     assert np.allclose(unpacked(part)["collective_latency"][1], wanted, rtol=1e-7)
-    assert unpacked(part)["elasticity"][0] == ["parameter", "packet_format", "link_bandwidth", "chip_count"]
+    assert unpacked(part)["page.elasticity"][0] == ["page.parameter", "packet_format", "link_bandwidth", "chip_count"]
 
 
 def test_a_part_of_a_result_has_the_elasticities_of_its_own_cells(rings):
     part = rings.isel(message_size=slice(5, 9), packet_format=[2, 0], chip_count=1)
-    dims, values = unpacked(report(part))["elasticity"]
-    assert dims == ["parameter", "packet_format", "vlan", "link_bandwidth", "message_size"]
+    dims, values = unpacked(report(part))["page.elasticity"]
+    assert dims == ["page.parameter", "packet_format", "vlan", "link_bandwidth", "message_size"]
     whole = sweep.elasticities(GRID).elasticity.isel(message_size=slice(5, 9), packet_format=[2, 0], chip_count=1)
     assert np.allclose(values, whole.values, rtol=6.2e-5, atol=1e-12, equal_nan=True)
 
@@ -135,8 +135,8 @@ def test_what_is_too_large_is_refused_or_left_out_with_a_word(rings, monkeypatch
     monkeypatch.setattr(report_module, "MOST_BYTES", size)
     said = []
     found = report(rings, announce=said.append)
-    assert "elasticity" not in unpacked(found)
-    assert "strongest" in unpacked(found)
+    assert "page.elasticity" not in unpacked(found)
+    assert "page.strongest" in unpacked(found)
     assert any("they are left out" in line for line in said)
     assert "Left out: the elasticities of all cells" in found
 
@@ -152,11 +152,13 @@ def test_four_digits_are_right_and_missing_ones_stay_missing():
 def test_without_labels_there_is_no_choice_but_a_word():
     found = report(sweep.run({"outputs": ["steps"], "axes": {"chip_count": [1, 2, 8]}}))
     assert "No dimension has labels" in found
-    assert "winner" not in unpacked(found)
+    assert "page.winner" not in unpacked(found)
 
 
 def test_a_choice_and_a_comparison_have_pages_too(rings):
     assert "This is a choice already." in report(sweep.select(rings))
+    with pytest.raises(InputError, match="'bogus' is not one of"):
+        report(sweep.select(rings), over="bogus")
     assert "is no result of a grid" in report(sweep.compare(rings, rings), over=None)
 
 
@@ -195,6 +197,16 @@ def test_the_command_writes_the_page_beside_the_result(cli, rings, tmp_path, mon
     assert cli("report", "rings.nc", "--overwrite")[0] == 0
 
 
+def test_quantities_may_be_called_as_the_page_calls_its_own(tmp_path):
+    (tmp_path / "own.py").write_text(
+        "import sweep\n@sweep.quantity(unit='1')\ndef winner(chip_count):\n    'Chips.'\n    return chip_count\n"
+    )
+    grid = sweep.load_grid({"outputs": ["winner"], "axes": {"chip_count": [2, 3]}}, [tmp_path / "own.py"])
+    found = unpacked(report(sweep.run(grid), with_files=[str(tmp_path / "own.py")]))
+    assert found["winner"][1].tolist() == [2, 3]
+    assert found["page.elasticity"][1].shape == (1, 2)
+
+
 # In a browser.
 
 
@@ -206,6 +218,7 @@ def shown(page, tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
 
     def show(then="", **state):
+        state = {key if key in ("of", "x", "y", "numbers") else f"at.{key}": value for key, value in state.items()}
         (folder / "page.html").write_text(page.replace("</body>", f"<script>{then}</script></body>"), encoding="utf-8")
         command = [
             CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}",
@@ -250,6 +263,9 @@ def test_in_a_browser_the_other_dimensions_have_menus_and_sliders(shown):
 
 
 def test_in_a_browser_a_missing_cell_says_why(shown):
+    for variable in ("collective_latency", "page.strongest", "page.elasticity"):
+        document = shown(of=variable, x="vlan", y="packet_format", chip_count="8", numbers="open")
+        assert {row[0]: row[2] for row in rows_of(document, "numbers")}["afh_lite"] == "infeasible"
     document = shown(of="collective_latency", x="vlan", y="packet_format", chip_count="8", numbers="open")
     cells = {row[0]: row[1:] for row in rows_of(document, "numbers")}
     assert cells["afh_lite"][1] == "infeasible"
@@ -257,7 +273,7 @@ def test_in_a_browser_a_missing_cell_says_why(shown):
 
 
 def test_in_a_browser_labels_and_winners_are_named(rings, shown):
-    document = shown(of="winner", x="message_size", y="chip_count", link_bandwidth="50", numbers="open")
+    document = shown(of="page.winner", x="message_size", y="chip_count", link_bandwidth="50", numbers="open")
     chosen = sweep.select(rings)
     names = chosen.winner.attrs["flag_meanings"].split()
     wanted = chosen.winner.sel(vlan="off", link_bandwidth=50)
@@ -282,7 +298,7 @@ def test_in_a_browser_one_point_has_all_that_is_known_there(rings, shown):
 
 
 def test_in_a_browser_a_wrong_address_is_no_trouble(shown):
-    document = shown(of="nothing", x="nowhere", y="-", chip_count="77")
+    document = shown(of="nothing", x="nowhere", y="-", chip_count="77", nothing="1")
     assert 'id="state"' not in document
     assert "<canvas" in document.split('<section id="maps">')[1]
 

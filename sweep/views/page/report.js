@@ -4,8 +4,10 @@ const page = JSON.parse(document.getElementById("page").textContent);
 const dims = new Map(page.dims.map((dim) => [dim.name, dim]));
 const variables = new Map(page.variables.map((variable) => [variable.name, variable]));
 const state = { of: page.variables[0].name, x: null, y: null, flat: false, at: Object.fromEntries(page.dims.map((dim) => [dim.name, 0])) };
-const margin = { left: 90, right: 30, top: 6, bottom: 62 };
+const margin = { left: 120, right: 30, top: 6, bottom: 62 };
 const element = (id) => document.getElementById(id);
+const own = (name) => variables.get(page.own + name);
+const PARAMETER = page.own + "parameter";
 const NONE = "-";
 
 // The numbers.
@@ -70,7 +72,7 @@ function colourOf(variable, value, position) {
     return page.numbers[Math.round(place * (page.numbers.length - 1))];
   }
   const colour = colourOfLabel(variable, value);
-  return variable.name === "winner" ? mixed(colour, strength(position)) : colour;
+  return variable === own("winner") ? mixed(colour, strength(position)) : colour;
 }
 
 // Labels have the colours of their codes; if there are more than colours, those that occur have the first ones.
@@ -84,8 +86,8 @@ function colourOfLabel(variable, code) {
 }
 
 function strength(position) {
-  const value = valueAt(variables.get("margin"), position);
-  const share = Number.isFinite(value) ? Math.min(value / page.full_margin, 1) : valueAt(variables.get("tied"), position) > 1 ? 0 : 1;
+  const value = valueAt(own("margin"), position);
+  const share = Number.isFinite(value) ? Math.min(value / page.full_margin, 1) : valueAt(own("tied"), position) > 1 ? 0 : 1;
   return 0.25 + 0.75 * share;
 }
 
@@ -189,7 +191,7 @@ function ticks(pen, box, columns, rows) {
   for (const spot of dim.ticks) {
     const y = box.top + box.height - (box.height * (spot + 0.5)) / rows;
     pen.fillRect(box.left - 5, y, 5, 1);
-    pen.fillText(dim.names[spot], box.left - 8, y, margin.left - 30);
+    pen.fillText(cut(pen, dim.names[spot], margin.left - 30), box.left - 8, y);
   }
   pen.save();
   pen.translate(11, box.top + box.height / 2);
@@ -197,6 +199,12 @@ function ticks(pen, box, columns, rows) {
   pen.textAlign = "center";
   pen.fillText(dim.label, 0, 0);
   pen.restore();
+}
+
+function cut(pen, text, width) {
+  let short = text;
+  while (pen.measureText(short).width > width && short.length > 2) short = short.slice(0, -2) + "…";
+  return short;
 }
 
 function mark(pen, edgeX, edgeY) {
@@ -213,7 +221,7 @@ function legend(variable, seen, reasons) {
     variable.labels.forEach((label, code) => {
       if (seen.has(code)) items.push(swatch(label, colourOfLabel(variable, code)));
     });
-    if (variable.name === "winner") items.push(made("span", `full colour: margin from ${page.full_margin} %, pale: none`));
+    if (variable === own("winner")) items.push(made("span", `full colour: margin from ${page.full_margin} %, pale: none`));
   } else if (seen.size) {
     const { low, high, isLog } = scaleOf(variable);
     const bar = made("span", "", "scale");
@@ -260,7 +268,7 @@ function numbers(variable, columns, rows) {
 // Menus and sliders.
 
 function controls() {
-  const form = element("controls"), variable = variables.get(state.of);
+  const form = element("controls"), variable = variables.get(state.of), focused = document.activeElement?.name;
   form.replaceChildren();
   const groups = new Map();
   for (const each of page.variables.filter((each) => each.group)) {
@@ -268,9 +276,11 @@ function controls() {
     groups.get(each.group).push([each.name, each.label]);
   }
   form.append(menu("show", "of", state.of, groups));
-  form.append(menu("along x", "x", state.x, new Map([["", named(variable.dims)]])));
+  const nothing = state.x === NONE ? [[NONE, "nothing"]] : [];
+  form.append(menu("along x", "x", state.x, new Map([["", [...nothing, ...named(variable.dims)]]])));
   form.append(menu("along y", "y", state.y, new Map([["", [[NONE, "nothing"], ...named(variable.dims)]]])));
   for (const name of variable.dims.filter((name) => name !== state.x && name !== state.y)) form.append(dims.get(name).is_number ? slider(name) : choice(name));
+  if (focused) form.elements.namedItem(focused)?.focus();
 }
 
 function named(names) { return names.map((name) => [name, dims.get(name).label]); }
@@ -314,9 +324,9 @@ function slider(name) {
 // One point.
 
 function point() {
-  const names = page.dims.filter((dim) => dim.name !== "parameter").map((dim) => `${dim.label} ${dim.names[state.at[dim.name]]}`);
+  const names = page.dims.filter((dim) => dim.name !== PARAMETER).map((dim) => `${dim.label} ${dim.names[state.at[dim.name]]}`);
   element("place").textContent = names.join(", ");
-  const rows = page.variables.filter((each) => each.group && !each.dims.includes("parameter")).map((variable) => {
+  const rows = page.variables.filter((each) => each.group && !each.dims.includes(PARAMETER)).map((variable) => {
     const row = document.createElement("tr");
     row.append(made("th", variable.label), made("td", textAt(variable, state.at)));
     return row;
@@ -326,9 +336,9 @@ function point() {
 }
 
 function bars() {
-  const variable = variables.get("elasticity");
+  const variable = own("elasticity");
   if (!variable) return [];
-  const all = dims.get("parameter").names.map((name, place) => [name, valueAt(variable, { ...state.at, parameter: place })]);
+  const all = dims.get(PARAMETER).names.map((name, place) => [name, valueAt(variable, { ...state.at, [PARAMETER]: place })]);
   const known = all.filter(([, value]) => Number.isFinite(value) && value !== 0).sort((one, other) => Math.abs(other[1]) - Math.abs(one[1]));
   const most = Math.max(...known.map(([, value]) => Math.abs(value)), 1e-9);
   const lines = known.map(([name, value]) => {
@@ -366,11 +376,20 @@ function pick(event) {
   update();
 }
 
+function step(event) {
+  const moves = { ArrowLeft: [state.x, -1], ArrowRight: [state.x, 1], ArrowDown: [state.y, -1], ArrowUp: [state.y, 1] };
+  const [name, by] = moves[event.key] ?? [NONE, 0];
+  if (name === NONE) return;
+  event.preventDefault();
+  state.at[name] = Math.min(Math.max(state.at[name] + by, 0), size(name) - 1);
+  update();
+}
+
 function update() {
   draw();
   point();
   const shown = new URLSearchParams({ of: state.of, x: state.x, y: state.y });
-  for (const [name, place] of Object.entries(state.at)) shown.set(name, dims.get(name).names[place]);
+  for (const [name, place] of Object.entries(state.at)) shown.set("at." + name, dims.get(name).names[place]);
   if (element("numbers").open) shown.set("numbers", "open");
   history.replaceState(null, "", "#" + shown);
 }
@@ -387,7 +406,7 @@ function fromAddress() {
     else if (key === "x") state.x = value;
     else if (key === "y") { state.y = value; state.flat = value === NONE; }
     else if (key === "numbers") element("numbers").open = value === "open";
-    else if (dims.has(key)) state.at[key] = Math.max(dims.get(key).names.indexOf(value), 0);
+    else if (key.startsWith("at.") && dims.has(key.slice(3))) state.at[key.slice(3)] = Math.max(dims.get(key.slice(3)).names.indexOf(value), 0);
   }
 }
 
@@ -396,6 +415,7 @@ unpack().then(() => {
   element("maps").hidden = element("point").hidden = false;
   element("map").addEventListener("mousemove", read);
   element("map").addEventListener("click", pick);
+  element("map").addEventListener("keydown", step);
   element("numbers").addEventListener("toggle", update);
   window.addEventListener("resize", draw);
   show();
