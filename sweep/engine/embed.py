@@ -167,8 +167,9 @@ class _Rewriter(ast.NodeTransformer):
         return self.embedder.branchless and self.returns != "kernel"
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        if isinstance(node.func, ast.Name) and node.func.id in ("range", "int", "len"):
-            return node if self.returns == "kernel" else self.visit_integers(node)
+        is_integer = isinstance(node.func, ast.Name) and node.func.id in ("range", "int", "len")
+        if is_integer and self.returns != "kernel":
+            return self.visit_integers(node)
         self.generic_visit(node)
         return node
 

@@ -129,6 +129,13 @@ def hard_total(hard, height, count):
     return hard * height + count
 
 
+FIRST_STEP = 0
+
+
+def as_walked(count):
+    return count
+
+
 @kernel(
     outputs={"last_step": Output("1"), "steps_at": Output("m", dims=("share",))},
     dims={"share": (0.25, 0.5, 1.0)},
@@ -136,9 +143,9 @@ def hard_total(hard, height, count):
 )
 def walk(width, count, share):
     """A walk of count steps: where it ends, and where it is at shares of the way."""
-    n = int(count)
+    n = int(as_walked(count))
     path = np.zeros(n + 1)
-    for i in range(n):
+    for i in range(FIRST_STEP, n):
         path[i + 1] = path[i] + width / (i + 1)
     reached = np.empty(share.size)
     for k in range(share.size):
