@@ -14,12 +14,16 @@ from types import ModuleType
 from sweep.errors import Fault, InputError
 from sweep.registry import Registry
 
-MODULES = (
-    *("packet", "capability", "link", "reliability"),
-    *("switch", "queueing", "buffer", "transfer", "incast"),
-    *("collective", "step_credits", "carried", "tree", "breakdown", "uneven"),
-    "frame_trace",
-)
+MODULES = {
+    "sweep.models": (
+        *("packet", "capability", "link", "reliability"),
+        *("switch", "queueing", "buffer", "transfer", "incast"),
+        *("collective", "step_credits", "carried", "tree", "breakdown", "uneven"),
+        "frame_trace",
+    ),
+    "sweep.events": ("simulation", "link"),
+}
+"""Files with parameters and quantities, by package."""
 
 
 @cache
@@ -35,8 +39,9 @@ def extended_registry(files: Sequence[str | Path]) -> Registry:
 
 def _collected(files: Sequence[str | Path]) -> Registry:
     registry = Registry()
-    for name in MODULES:
-        registry.add_module(importlib.import_module(f"sweep.models.{name}"))
+    for package, names in MODULES.items():
+        for name in names:
+            registry.add_module(importlib.import_module(f"{package}.{name}"))
     for file in files:
         registry.add_module(_load(Path(file)))
     registry.check()

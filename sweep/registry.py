@@ -220,16 +220,21 @@ def kernel(
     dims: Mapping[str, tuple[float, ...]],
     fails: Mapping[str, Predicate] | None = None,
     steps: Callable[..., float] | None = None,
+    internal: bool = False,
 ) -> Callable[[Function], Function]:
     """Declare a kernel: a function that returns one value per entry of `outputs`, in that order.
 
     `dims` gives the coordinates of its extra dimensions; each is passed to the argument of its name, as an array.
-    `steps`, a function of some of its inputs, says how many steps its loop takes, for estimates of time.
+    `steps`, a function of some of its inputs, says how many steps its loop takes, for estimates of time. `internal`: a
+    grid cannot ask for its outputs.
     """
 
     def decorate(function: Function) -> Function:
         variants = _variants(function, (), fails, None)
-        _attach(function, _Declaration(function.__name__, "kernel", dict(outputs), variants, True, dict(dims), steps))
+        declaration = _Declaration(
+            function.__name__, "kernel", dict(outputs), variants, True, dict(dims), steps, internal
+        )
+        _attach(function, declaration)
         return function
 
     return decorate

@@ -24,6 +24,7 @@ COMMANDS = {
     "sensitivity": "Say which parameters matter, and how much.",
     "pareto": "Find the points that no other beats in all objectives.",
     "compare": "Say where two results differ.",
+    "validate": "Say how far formulas are from simulations of the same points.",
     "plot": "Draw a heat map, or lines, of a result.",
     "report": "Make one page of a result for a browser.",
 }

@@ -25,6 +25,11 @@ with_option = click.option(
 
 def grid_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command a grid and the options that change what is read from it; see `load`."""
+    return click.argument("grid", type=click.Path())(change_options(command))
+
+
+def change_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options that change what is read from a grid; see `load`."""
     set_option = click.option(
         "--set",
         "settings",
@@ -39,7 +44,7 @@ def grid_options(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="NAME,...",
         help="Outputs in place of the grid's; axes on which none of them depends are dropped.",
     )
-    for option in (with_option, outputs_option, set_option, click.argument("grid", type=click.Path())):
+    for option in (with_option, outputs_option, set_option):
         command = option(command)
     return command
 

@@ -8,6 +8,8 @@ first result's, labels and statuses by being the same or not.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -142,7 +144,6 @@ def difference_lines(name: str, variable: xr.DataArray, most: int) -> list[str]:
     both = ~np.isnan(values)
     if not both.any():
         return [f"  {name}: no cell has a value in both"]
-    sizes = np.where(both, np.abs(values), -1.0)
     known = values[both]
     differing = int((known != 0).sum())
     if not differing:
@@ -153,16 +154,19 @@ def difference_lines(name: str, variable: xr.DataArray, most: int) -> list[str]:
     if finite.size < known.size:
         spread += f"; {known.size - finite.size} from 0 or to inf"
     lines = [f"  {name}: {differing} of {known.size} cells{spread}; worst first:"]
-    worst = np.argsort(-sizes, kind="stable")[:most]
-    for place in worst:
-        if sizes[place] <= 0:
-            break
-        index = np.unravel_index(place, variable.shape)
-        cell = ", ".join(
-            f"{dim} {text(found_value(variable, str(dim), at))}" for dim, at in zip(variable.dims, index, strict=True)
-        )
-        lines.append(f"    {values[place]:+.4g} %  ({cell or 'the only cell'})")
+    for index, cell in islice(worst_cells(variable), most):
+        lines.append(f"    {variable.values[index]:+.4g} %  ({cell})")
     return lines
+
+
+def worst_cells(variable: xr.DataArray) -> Iterator[tuple[tuple[np.intp, ...], str]]:
+    """Where a variable is not 0, farthest from it first: the index and its labels."""
+    sizes = np.abs(variable.values.ravel())
+    order = np.argsort(np.where(np.isnan(sizes), 0.0, -sizes), kind="stable")
+    for place in order[sizes[order] > 0]:
+        index = tuple(np.unravel_index(place, variable.shape))
+        labels = [f"{dim} {found_value(variable, str(dim), at)}" for dim, at in zip(variable.dims, index, strict=True)]
+        yield index, ", ".join(labels) or "the only cell"
 
 
 def found_value(variable: xr.DataArray, dim: str, at: np.intp) -> str:

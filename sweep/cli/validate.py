@@ -1,0 +1,95 @@
+"""`sweep validate`: formulas against simulations, worst cells first."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sweep.cli.options import Made, change_options, layout_of, load, made_options, map_options, say
+from sweep.cli.progress import Bar, rate_text
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from sweep.grid.reader import Grid
+
+
+@click.command("validate")
+@click.argument("grid", type=click.Path(), required=False)
+@change_options
+@click.option("--tolerance", default=1.0, show_default=True, type=click.FloatRange(min=0), help="In percent.")
+@click.option("--by", metavar="DIM", help="Dimension for each value of which errors are counted apart.")
+@click.option("--of", "variable", metavar="FORMULA", help="Formula of which errors are drawn; default: the first.")
+@made_options
+@map_options
+def command(
+    grid: str | None,
+    settings: tuple[str, ...],
+    outputs: tuple[str, ...],
+    with_files: tuple[str, ...],
+    tolerance: float,
+    by: str | None,
+    variable: str | None,
+    output: str | None,
+    overwrite: bool,
+    picture: str | None,
+    x: str | None,
+    y: str | None,
+    facet: str | None,
+    at: tuple[str, ...],
+) -> None:
+    """Compute the formulas of GRID, simulate the same points, and say where they differ; without GRID that of each
+    grids/validate_*.yaml.
+
+    Exit code 1 if a formula is off by more than the tolerance, or has a value where the simulation comes to a deadlock,
+    or if a simulation ran out of its budget.
+    """
+    from sweep.errors import Fault, InputError, not_one_of
+    from sweep.views.heatmap import draw_heatmap
+    from sweep.views.validate import bad_points, twins, validation_table, with_errors, with_twins
+
+    if variable is not None and picture is None:
+        raise InputError([Fault("--of", "names what --picture draws; say where to draw it")])
+    layout = layout_of(x, y, facet, at, picture)
+    grids = [grid] if grid is not None else shipped_grids()
+    if len(grids) > 1 and (output is not None or picture is not None):
+        raise InputError([Fault("GRID", "-o and --picture are for one grid; name it")])
+    place = Made(output, overwrite, picture)
+    bad = 0
+    for number, name in enumerate(grids):
+        loaded = load(name, settings, outputs, with_files)
+        formulas = twins(loaded.outputs, loaded.registry)
+        shown = variable or formulas[0]
+        if shown not in formulas:
+            raise InputError([Fault("--of", not_one_of(shown, formulas))])
+        found = with_errors(computed(with_twins(loaded, formulas)), formulas)
+        table = validation_table(found, formulas, by)
+        lines = ["", *table] if number else table
+        place.deliver(found, lines, lambda path: draw_heatmap(found, f"{shown}_error", layout, path))  # noqa: B023
+        bad += sum(bad_points(found, formula, tolerance) for formula in formulas)
+    if bad:
+        click.echo(f"\n{bad} points are off by more than {tolerance:g} %, or fail")
+        sys.exit(1)
+
+
+def shipped_grids() -> list[str]:
+    """The grids that are there to validate formulas. Raises InputError where there are none."""
+    from sweep.errors import Fault, InputError
+
+    paths = sorted(Path("grids").glob("validate_*.yaml"))
+    if not paths:
+        raise InputError([Fault("GRID", "there is no grids/validate_*.yaml here; name a grid")])
+    return [str(path) for path in paths]
+
+
+def computed(grid: Grid) -> xr.Dataset:
+    """The result of a grid, with a bar on a terminal."""
+    from sweep import api
+    from sweep.cli.run import nest_progress
+
+    made = api.plan(grid)
+    with Bar("computing", rate_text("points")) as bar:
+        return api.run(grid, announce=say, progress=nest_progress(made, bar))

@@ -1,0 +1,56 @@
+"""What all simulators share: their clock, their seed and budget, and how they end.
+
+Time counts in whole femtoseconds, so that the order of events never hangs on rounding: a time in ns becomes the nearest
+femtosecond, and sums and comparisons are exact from there on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sweep.registry import parameter
+
+seed = parameter(
+    default=1,
+    integer=True,
+    minimum=0,
+    maximum=2**52,
+    doc="Seed of the random numbers of simulations; points with equal seeds meet equal random numbers",
+)
+event_budget = parameter(
+    default=1e8,
+    integer=True,
+    minimum=1,
+    maximum=2**52,
+    doc="Events after which a simulation is given up (status budget)",
+)
+
+FEMTOSECONDS = 1e6
+"""Femtoseconds of a nanosecond."""
+
+NEVER = 1 << 62
+"""The time of an event that is not due, in femtoseconds; later than all others."""
+
+LATEST = 1 << 61
+"""A simulation that gets beyond this time is given up: 38 minutes, in femtoseconds."""
+
+LONGEST = 1e12
+"""A simulation with a single time beyond this is given up before it begins: 17 minutes, in ns."""
+
+DONE = 0
+DEADLOCKED = 1
+GIVEN_UP = 2
+"""How a simulation can end: all is done; nothing can happen any more; it ran out of events or of time."""
+
+
+def femtoseconds(time: float) -> int:
+    """A time in ns as whole femtoseconds; at most LONGEST."""
+    return int(np.rint(min(time, LONGEST) * FEMTOSECONDS))
+
+
+def ring_mask(places: int) -> int:
+    """One less than a power of two that has room for so many places: number & mask is a number's place in a ring."""
+    mask = 1
+    while mask < places:
+        mask = 2 * mask + 1
+    return mask
