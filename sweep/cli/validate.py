@@ -44,8 +44,8 @@ def command(
     """Compute the formulas of GRID, simulate the same points, and say where they differ; without GRID that of each
     grids/validate_*.yaml.
 
-    Exit code 1 if a formula is off by more than the tolerance, or has a value where the simulation comes to a deadlock,
-    or if a simulation ran out of its budget.
+    Exit code 1 if a formula is off by more than the tolerance and outside the interval of its simulation, or has a
+    value where the simulation comes to a deadlock or runs out of its budget.
     """
     from sweep.errors import Fault, InputError, not_one_of
     from sweep.views.heatmap import draw_heatmap

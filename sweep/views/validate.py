@@ -1,6 +1,7 @@
 """Formulas against simulations of the same points: how far off each formula is, where, and where only one has a value.
 
-An output `simulated_x` is the twin of `x`. Errors are those of the formula, in percent of the simulation.
+An output `simulated_x` is the twin of `x`; where that is known within an interval, `simulated_x_interval` is half of its
+width. Errors are those of the formula, in percent of the simulation.
 """
 
 from __future__ import annotations
@@ -40,13 +41,26 @@ def twins(outputs: Sequence[str], registry: Registry) -> list[str]:
 
 
 def with_twins(grid: Grid, formulas: Sequence[str]) -> Grid:
-    """A grid that computes some formulas, their simulations, and the statuses of both, beside its own outputs."""
+    """A grid that computes some formulas, their simulations with intervals, and the statuses of both, beside its own
+    outputs."""
     both = [name for formula in formulas for name in (formula, PREFIX + formula)]
+    intervals = [interval_of(formula) for formula in formulas if interval_of(formula) in grid.registry.outputs]
     return replace(
         grid,
-        outputs=tuple(dict.fromkeys((*grid.outputs, *both))),
+        outputs=tuple(dict.fromkeys((*grid.outputs, *both, *intervals))),
         statuses=tuple(dict.fromkeys((*grid.statuses, *both))),
     )
+
+
+def interval_of(formula: str) -> str:
+    """The output with half the width of the interval of a formula's simulation."""
+    return f"{PREFIX}{formula}_interval"
+
+
+def outside(found: xr.Dataset, formula: str) -> xr.DataArray:
+    """Where a formula lies outside the interval of its simulation; where that has none, and no other value, is not."""
+    difference = abs(found[formula] - found[PREFIX + formula])
+    return difference > found[interval_of(formula)] if interval_of(formula) in found else difference > 0
 
 
 def with_errors(result: xr.Dataset, formulas: Sequence[str]) -> xr.Dataset:
@@ -62,9 +76,9 @@ def with_errors(result: xr.Dataset, formulas: Sequence[str]) -> xr.Dataset:
 
 
 def bad_points(found: xr.Dataset, formula: str, tolerance: float) -> int:
-    """How many points speak against a formula: it is off by more than the tolerance (percent), or has a value where the
-    simulation comes to a deadlock or was given up."""
-    off = abs(found[f"{formula}_error"]) > tolerance
+    """How many points speak against a formula: it is off by more than the tolerance (percent) and outside the interval,
+    or has a value where the simulation comes to a deadlock or was given up."""
+    off = (abs(found[f"{formula}_error"]) > tolerance) & outside(found, formula)
     has_value = found[f"{formula}_status"] == 0
     fails = found[f"{PREFIX}{formula}_status"].isin([STATUSES.index(name) for name in ("deadlock", "budget", "error")])
     return int((off | (has_value & fails)).sum())
@@ -98,6 +112,10 @@ def counted(found: xr.Dataset, formula: str) -> list[str]:
         enough = next((place for place, band in enumerate(BANDS) if known.max() <= band), len(BANDS) - 1)
         shares = [f"{band:g} %: {share(known <= band)}" for band in BANDS[: enough + 1]]
         lines.append(f"  off by at most {', '.join(shares)}; at the most {known.max():.3g} %")
+    if known.size and interval_of(formula) in found:
+        width = float((found[interval_of(formula)] / found[PREFIX + formula]).max()) * 100
+        inside = known.size - int(outside(found, formula).sum())
+        lines.append(f"  {inside} within the 99.9 % intervals of the simulation, which are up to +-{width:.3g} %")
     one, other = (found[f"{name}_status"] for name in (formula, PREFIX + formula))
     codes = xr.broadcast(one, other)
     pairs, counts = np.unique(np.stack([each.values.ravel() for each in codes]), axis=1, return_counts=True)

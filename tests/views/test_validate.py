@@ -1,4 +1,4 @@
-"""Formulas against simulations: counts, bands, worst cells and exit codes, against two formulas of which all is known."""
+"""Formulas against simulations: counts, bands, worst cells, exit codes, against two formulas of which all is known."""
 
 from __future__ import annotations
 
@@ -38,6 +38,24 @@ def price(chip_count, link_bandwidth):
 def simulated_price(chip_count, message_size):
     """Its simulation."""
     return 3 * chip_count if chip_count <= 4 else 4 * chip_count + message_size
+
+
+@quantity(unit="ns")
+def guess(chip_count):
+    """A formula of what is random."""
+    return 100
+
+
+@quantity(unit="ns")
+def simulated_guess(chip_count):
+    """Its simulation, off by one more for each chip."""
+    return 100 + chip_count
+
+
+@quantity(unit="ns")
+def simulated_guess_interval(chip_count):
+    """Half the width of its interval."""
+    return 4
 
 
 @quantity(unit="ns")
@@ -121,6 +139,17 @@ def test_a_grid_that_asks_for_the_formula_alone_is_simulated_too(files, cli):
     _, out, _ = cli(*arguments)
     assert "price against simulated_price" in out
     assert "message_size" not in out  # the grid's own outputs do not depend on it, so that axis is dropped
+
+
+def test_within_the_interval_of_its_simulation_a_formula_is_not_wrong(files, cli):
+    arguments = ("validate", "prices.yaml", "--with", "prices.py", "--outputs", "guess")
+    code, out, _ = cli(*arguments)
+    assert code == 1
+    assert "  2 within the 99.9 % intervals of the simulation, which are up to +-3.92 %" in out
+    assert "4 points are off by more than 1 %" in out
+    code, out, _ = cli(*arguments, "--set", "chip_count=[2, 4]")
+    assert code == 0
+    assert "at the most 3.85 %" in out
 
 
 def test_errors_are_drawn(files, cli, figures):
