@@ -17,11 +17,11 @@ from sweep.registry import Registry
 MODULES = {
     "sweep.models": (
         *("packet", "capability", "link", "reliability"),
-        *("switch", "queueing", "buffer", "transfer", "incast"),
+        *("switch", "queueing", "crossbar", "buffer", "transfer", "incast"),
         *("collective", "step_credits", "carried", "tree", "breakdown", "uneven"),
         "frame_trace",
     ),
-    "sweep.events": ("simulation", "link", "port"),
+    "sweep.events": ("simulation", "link", "port", "crossbar"),
 }
 """Files with parameters and quantities, by package."""
 

@@ -12,7 +12,7 @@ events at the same time the end of a service comes first, then small frames, the
 interval is that of 128 parts of the sample one after the other, a quantile's that of 16.
 
 Compare with `queueing`, `queueing_p99` and `priority_queueing`. Times in ns outside, in whole femtoseconds inside.
-Cost: two events a frame. Source: Law, Simulation Modeling and Analysis, 9.5.3 (batch means).
+Cost: two events a frame.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from sweep.events.chance import unit, words
 from sweep.events.histogram import BINS, bin_of, quantile_of
+from sweep.events.sample import GROUPS, PARTS, STUDENT, STUDENT_OF_GROUPS, half_width
 from sweep.events.simulation import DONE, FEMTOSECONDS, GIVEN_UP, LATEST, NEVER, femtoseconds
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
@@ -35,15 +36,6 @@ sample_frames = parameter(
     maximum=1e12,
     doc="Frames whose waits a simulated port counts (with bursts: messages), down to a multiple of 128",
 )
-
-PARTS = 128
-"""Parts of the sample of which the spread of the mean is taken."""
-STUDENT = 3.370
-"""Of Student's t with 127 degrees of freedom 99.9 % lie within this."""
-GROUPS = 16
-"""Parts of the sample of which the spread of a quantile is taken."""
-STUDENT_OF_GROUPS = 4.073
-"""Of Student's t with 15 degrees of freedom 99.9 % lie within this."""
 
 DATA_STREAM = 1
 SMALL_STREAM = 2
@@ -204,12 +196,6 @@ def port_simulation(
         float(events),
         float(ending),
     )
-
-
-def half_width(parts: NDArray[np.float64], student: float) -> float:
-    """Half of the width of the confidence interval around the mean of independent parts."""
-    off = parts - parts.mean()
-    return student * math.sqrt((off * off).sum() / (parts.size - 1) / parts.size)
 
 
 def follow_port(

@@ -1,7 +1,7 @@
 """Formulas against simulations of the same points: how far off each formula is, where, and where only one has a value.
 
-An output `simulated_x` is the twin of `x`; where that is known within an interval, `simulated_x_interval` is half of its
-width. Errors are those of the formula, in percent of the simulation.
+An output `simulated_x` is the twin of `x`; where that is known within an interval, `simulated_x_interval` is half of
+its width. Errors are those of the formula, in percent of the simulation.
 """
 
 from __future__ import annotations

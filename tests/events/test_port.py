@@ -11,18 +11,8 @@ import xarray as xr
 import sweep
 from sweep.events.chance import unit, words
 from sweep.events.histogram import BINS, bin_of
-from sweep.events.port import (
-    DATA_STREAM,
-    GROUPS,
-    PARTS,
-    SMALL_STREAM,
-    STUDENT,
-    STUDENT_OF_GROUPS,
-    doubled,
-    follow_port,
-    half_width,
-    later,
-)
+from sweep.events.port import DATA_STREAM, SMALL_STREAM, doubled, follow_port, later
+from sweep.events.sample import GROUPS, PARTS, STUDENT, STUDENT_OF_GROUPS, half_width
 from sweep.events.simulation import DONE, GIVEN_UP, NEVER
 from tests.events.simpy_port import waits
 from tests.models import point, points
