@@ -64,11 +64,12 @@ def outside(found: xr.Dataset, formula: str) -> xr.DataArray:
 
 
 def with_errors(result: xr.Dataset, formulas: Sequence[str]) -> xr.Dataset:
-    """A result with `<formula>_error` in percent of the simulation: NaN where only one has a value, 0 where both are
-    equal, endless ones too. Takes a dataset with codes."""
+    """A result with `<formula>_error` in percent of the simulation: NaN where one has no value. Takes a dataset with
+    codes."""
     errors = {}
     for formula in formulas:
-        one, other = xr.broadcast(result[PREFIX + formula], result[formula])
+        ok = (result[f"{formula}_status"] == 0) & (result[f"{PREFIX}{formula}_status"] == 0)
+        one, other = (each.where(ok) for each in xr.broadcast(result[PREFIX + formula], result[formula]))
         other = other.transpose(*one.dims)
         attributes = {"long_name": f"error of {formula}".replace("_", " "), "units": "%"}
         errors[f"{formula}_error"] = (one.dims, percent(one.values, other.values), attributes)
