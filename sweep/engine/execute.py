@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sweep.engine.embed import reject
+from sweep.engine.forecast import steps_of_points
 from sweep.engine.kernelcache import forget_kernel, load_kernel, seal_kernel, wide_vectors
 from sweep.engine.loopnest import KernelSource, NestCall, write_kernel
 from sweep.engine.news import Announce, Progress, ignore
@@ -171,7 +172,23 @@ class Execution:
             seal_kernel(self.module)
         progress(call.name, 0)
         split = split_into(points, call.is_costly, threads, block_points)
-        run_on_threads(run_block, blocks(sizes, split.block_points), split.threads)
+        items = blocks(sizes, split.block_points)
+        if call.is_costly and split.threads > 1:
+            items = self.heavy_first(call, items)
+        run_on_threads(run_block, items, split.threads)
+
+    def heavy_first(self, call: NestCall, items: Iterator[Block]) -> Iterator[Block]:
+        """Blocks of a nest with those first that take the most steps, so that no thread is left with one at the end."""
+        (nest,) = (nest for nest in self.plan.nests if nest.name == call.name)
+        dims, steps = steps_of_points(self.plan, nest.nodes)
+        if not steps.any():
+            return items
+
+        def work(block: Block) -> float:
+            ranges = dict(zip(call.dims, block, strict=True))
+            return float(steps[tuple(slice(*ranges[dim]) for dim in dims)].mean())
+
+        return iter(sorted(items, key=work, reverse=True))
 
     def compile_nest(self, run_empty_block: Callable[[], object]) -> None:
         """Compile a nest by running a block without points. Raises InputError for a formula that numba refuses."""

@@ -23,6 +23,8 @@ from sweep.registry import STATUS_CODE, STATUSES, Predicate, Variant, argument_n
 
 MAX_CALLS = 100_000
 """Combinations of axis values for which one function is called; more would take seconds."""
+MAX_WEIGHED = 4096
+"""Combinations of axis values for which the steps of kernels are worked out to put heavy ones first."""
 MAX_COMBINATIONS = 1_000_000
 """Combinations of axis values for which statuses are kept apart."""
 
@@ -75,6 +77,24 @@ def forecast(plan: Plan) -> Forecast:
             wanted = -(-len(positions[longest]) // 2)
             spots = np.linspace(0, plan.axes[longest].size - 1, wanted).round().astype(int)
             positions = {**positions, longest: spots.tolist()}
+
+
+def steps_of_points(plan: Plan, nodes: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """Steps that the kernels among some nodes take at a point: own axes and an array over them.
+
+    0 for all where no kernel declares its steps, and where there are too many combinations to look at.
+    """
+    nothing = (), np.zeros(())
+    positions = {dim: list(range(axis.size)) for dim, axis in plan.axes.items()}
+    forecaster = _Forecaster(plan, positions)
+    declared = [plan.graph.nodes[name].quantity.steps for name in nodes]
+    counted = [steps for steps in declared if steps is not None and forecaster.is_cheap(steps)]
+    if not counted:
+        return nothing
+    try:
+        return forecaster.steps_at_points(counted)
+    except _TooManyError:
+        return nothing
 
 
 class _TooManyError(Exception):
@@ -147,16 +167,8 @@ class _Forecaster:
 
     def is_cheap(self, function: Callable[..., Any]) -> bool:
         """Whether the arguments of a function come without running a kernel."""
-        todo, seen = list(argument_names(function)), set()
-        while todo:
-            owner = self.graph.owner.get(todo.pop())
-            if owner is None or owner in seen:
-                continue
-            seen.add(owner)
-            if self.graph.nodes[owner].quantity.kind == "kernel":
-                return False
-            todo += self.graph.nodes[owner].inputs
-        return True
+        needed = self.needed(argument_names(function))
+        return all(self.graph.nodes[name].quantity.kind != "kernel" for name in needed)
 
     @cached_property
     def inner_nodes(self) -> set[str]:
@@ -310,6 +322,32 @@ class _Forecaster:
         return (STATUS_CODE[status] << 16) + len(self.reasons) - 1
 
     # Work
+
+    def steps_at_points(self, functions: Sequence[Callable[..., float]]) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+        """The sum of what some functions give, on the axes of their arguments."""
+        names = [name for function in functions for name in argument_names(function)]
+        dims = self.axes_of(names, limit=MAX_WEIGHED)
+        for node in self.graph.nodes.values():
+            if node.quantity.name in self.needed(names):
+                self.codes[node.quantity.name] = self.node_codes(node)
+        everywhere = np.ones([len(self.positions[dim]) for dim in dims], bool)
+        total = np.zeros(everywhere.size)
+        for function in functions:
+            for index, steps in self.calls(function, dims, everywhere):
+                total[index] += steps if math.isfinite(steps) else 0.0
+        return dims, total.reshape(everywhere.shape)
+
+    def needed(self, names: Iterable[str]) -> set[str]:
+        """Nodes from which some values are computed, their own included."""
+        found: set[str] = set()
+        todo = list(names)
+        while todo:
+            owner = self.graph.owner.get(todo.pop())
+            if owner is not None and owner not in found:
+                found.add(owner)
+                node = self.graph.nodes[owner]
+                todo += (*node.inputs, *node.selectors)
+        return found
 
     def steps(self, node: Node, function: Callable[..., float]) -> float:
         """Steps of all calls of a kernel together, scaled up to the whole grid."""

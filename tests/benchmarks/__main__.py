@@ -1,10 +1,10 @@
-"""Prints all ratios: `python -m tests.benchmarks [kernel] [carried] [startup] [writing] [choosing]`."""
+"""Prints all ratios: `python -m tests.benchmarks [kernel] [carried] [startup] [writing] [choosing] [events]`."""
 
 from __future__ import annotations
 
 import sys
 
-from tests.benchmarks import carried, choosing, kernel, startup, writing
+from tests.benchmarks import carried, choosing, events, kernel, startup, writing
 
 PARTS = {
     "kernel": kernel.measure,
@@ -12,6 +12,7 @@ PARTS = {
     "startup": startup.measure,
     "writing": writing.measure,
     "choosing": choosing.measure,
+    "events": events.measure,
 }
 
 for name in sys.argv[1:] or PARTS:

@@ -9,7 +9,7 @@ from sweep.catalog import default_registry
 from sweep.engine import forecast as module
 from sweep.engine.estimate import estimate, nest_seconds
 from sweep.engine.execute import blocks, split_into
-from sweep.engine.forecast import forecast
+from sweep.engine.forecast import forecast, steps_of_points
 from sweep.engine.loopnest import write_kernel
 from sweep.engine.plan import make_plan
 from sweep.registry import STATUSES, Registry
@@ -183,3 +183,36 @@ def test_a_split_has_as_many_blocks_as_it_needs_for_its_threads(points, costly):
     assert split.threads == (4 if costly or points >= 100_000 else 1)
     if points < 10**7:
         assert len(list(blocks([points], split.block_points))) >= split.threads or points < split.threads or costly
+
+
+def test_blocks_of_a_kernel_are_computed_heaviest_first_and_the_result_is_the_same(monkeypatch):
+    from sweep.engine import execute
+
+    axes = [axis("message_size", 1344.0 * 5, 1344.0 * 700, 0.0, 1344.0 * 30), axis("credit_limit", 6.0, 60.0)]
+    outputs = ["traced_link_latency"]
+    made, result = compute(default_registry(), outputs, axes, {}, threads=1)
+    (nest,) = (nest for nest in made.nests if "frame_trace" in nest.nodes)
+    dims, steps = steps_of_points(made, nest.nodes)
+    assert dims == ("message_size",)
+    assert steps.tolist() == [5, 700, 0, 30]
+    order = []
+    run_on_threads = execute.run_on_threads
+
+    def noting(work, items, threads):
+        items = list(items)
+        order.append([block[0][0] for block in items if nest.dims[0] == "message_size"])
+        run_on_threads(work, iter(items), threads)
+
+    monkeypatch.setattr(execute, "run_on_threads", noting)
+    _, again = compute(default_registry(), outputs, axes, {}, threads=2)
+    assert [1, 1, 3, 3, 0, 0, 2, 2] in order
+    np.testing.assert_array_equal(again.outputs[outputs[0]], result.outputs[outputs[0]])
+
+
+def test_where_there_are_too_many_points_or_no_steps_blocks_stay_in_order(monkeypatch):
+    axes = [axis("message_size", 1344.0 * 5, 1344.0 * 700)]
+    made = make_plan(default_registry(), ["traced_link_latency"], axes, {})
+    nodes = list(made.graph.nodes)
+    assert not steps_of_points(made, [node for node in nodes if node != "frame_trace"])[1].any()
+    monkeypatch.setattr(module, "MAX_WEIGHED", 1)
+    assert not steps_of_points(made, nodes)[1].any()

@@ -1,0 +1,126 @@
+"""Simulators on one thread: against models of the same written with SimPy, and against a bare winner tree."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+import sweep
+from sweep.api import plan
+from sweep.engine.execute import Execution
+from sweep.engine.kernelcache import load_kernel
+from sweep.engine.loopnest import write_kernel
+from sweep.engine.news import ignore
+from sweep.events.port import DATA_STREAM
+from sweep.events.simulation import FEMTOSECONDS
+from tests.benchmarks import row
+from tests.benchmarks.kernel import alternate
+from tests.events import simpy_link, simpy_port
+from tests.events.test_port import arrivals
+
+
+@numba.njit(nogil=True, error_model="numpy")
+def winner_tree(resources: int, events: int) -> int:
+    """As many events as wanted, the earliest of some resources first, each due again after a time of its own."""
+    times = np.arange(1, resources + 1)
+    winners = np.empty(2 * resources, np.int64)
+    winners[resources:] = np.arange(resources)
+    for node in range(resources - 1, 0, -1):
+        left, right = winners[2 * node], winners[2 * node + 1]
+        winners[node] = left if times[left] <= times[right] else right
+    now = 0
+    for _ in range(events):
+        winner = winners[1]
+        now = times[winner]
+        times[winner] = now + 100 + (winner * 37 + now * 11) % 64
+        node = (winner + resources) >> 1
+        while node >= 1:
+            left, right = winners[2 * node], winners[2 * node + 1]
+            winners[node] = left if times[left] <= times[right] else right
+            node >>= 1
+    return now
+
+
+class Simulation:
+    """One point of a grid, compiled, to be run on one thread."""
+
+    def __init__(self, output: str, events: str, fixed: dict[str, Any]) -> None:
+        made = plan(sweep.load_grid({"outputs": [output, events], "fixed": fixed}))
+        source = write_kernel(made)
+        self.execution = Execution(made, source, load_kernel(source.text, ignore))
+        self.names = output, events
+        self.run()
+
+    def run(self) -> tuple[float, float]:
+        """The output, and how many events it took."""
+        self.execution.run(1)
+        output, events = (float(self.execution.arrays[f"out_{name}"][()]) for name in self.names)
+        return output, events
+
+
+def link(frames: int) -> tuple[Simulation, Callable[[], float]]:
+    """A message over a link with two channels, a slow drain and scarce credits, and its SimPy model (ns)."""
+    fixed = {
+        "message_size": 1344 * frames,
+        "credit_limit": 30,
+        "virtual_channels": 2,
+        "drain_time": 10.0,
+        "event_budget": 1e9,
+    }
+    same = simpy_link.Link(
+        frames=frames,
+        duration=28_440_000,
+        last_duration=28_440_000,
+        need=6,
+        last_need=6,
+        credits=30,
+        channels=2,
+        base=150_000_000,
+        span=150_000_000,
+        drain=10_000_000,
+        back=150_000_000,
+    )
+    simulation = Simulation("simulated_link_latency", "simulated_link_events", fixed)
+    return simulation, lambda: simpy_link.finish_time(same)[0] / FEMTOSECONDS
+
+
+def port(frames: int) -> tuple[Simulation, Callable[[], float]]:
+    """An egress port at 80 % of its rate, and its SimPy model (ns)."""
+    fixed = {
+        "egress_utilization": 0.8,
+        "sample_frames": frames,
+        "link_bandwidth": 1402 / 32,  # a frame takes 32 ns
+        "event_budget": 1e9,
+    }
+    skipped = frames // 128 * 8
+
+    def mean_wait() -> float:
+        data = arrivals(4e7, 1, DATA_STREAM, skipped + frames // 128 * 128, lambda _: 32 * 10**6)
+        waits, _ = simpy_port.waits(data, [], 1)
+        return sum(waits[skipped:]) / len(waits[skipped:]) / FEMTOSECONDS
+
+    return Simulation("simulated_queueing", "simulated_port_events", fixed), mean_wait
+
+
+def measure(frames: int = 12_800, rounds: int = 5, many: int = 400) -> list[str]:
+    """Lines of ratios; both models of the same work run in turn, and must give the same answer."""
+    lines = []
+    for name, model in (("link", link), ("port", port)):
+        simulation, other = model(frames)
+        np.testing.assert_allclose(simulation.run()[0], other(), rtol=1e-12)
+        pairs = zip(*alternate(simulation.run, other, rounds), strict=True)
+        faster = statistics.median(long / short for short, long in pairs)
+        larger, _ = model(frames * many)
+        events = int(larger.run()[1])
+        spent, bare = alternate(larger.run, lambda count=events: winner_tree(4, count), rounds)
+        reached = statistics.median(b / a for a, b in zip(spent, bare, strict=True))
+        lines += [
+            f"simulated {name}: {events / statistics.median(spent) / 1e6:.0f} M events/s on one thread",
+            row("times faster than SimPy on the same work, same answer", faster, "50"),
+            row("speed of a bare winner tree of 4 resources reached", reached, "-"),
+        ]
+    return lines
