@@ -42,6 +42,9 @@ demo: $(VENV)/.installed
 		--parameters link_bandwidth,base_latency,switch_fixed,credit_size,credit_limit,virtual_channels,max_payload \
 		--at link_bandwidth=50 --at packet_format=standard --at credit_size=256 \
 		--y chip_count --facet switch_hops --picture results/knobs.png
+	$(BIN)/sweep run grids/incast_victim.yaml --overwrite
+	$(BIN)/sweep plot results/incast_victim.nc --of simulated_victim_latency \
+		--x buffer_size --y incast_senders --facet flow --at packet_format=standard -o results/incast_victim.png
 	MPLBACKEND=agg $(BIN)/python notebooks/packet_format_selection.py
 	$(BIN)/sweep show results/tp_allreduce.nc
 

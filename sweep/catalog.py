@@ -21,7 +21,7 @@ MODULES = {
         *("collective", "step_credits", "carried", "tree", "breakdown", "uneven"),
         "frame_trace",
     ),
-    "sweep.events": ("simulation", "link", "port", "crossbar"),
+    "sweep.events": ("simulation", "link", "port", "crossbar", "incast"),
 }
 """Files with parameters and quantities, by package."""
 

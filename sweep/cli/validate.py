@@ -14,6 +14,7 @@ from sweep.cli.progress import Bar, rate_text
 if TYPE_CHECKING:
     import xarray as xr
 
+    from sweep.engine.plan import Plan
     from sweep.grid.reader import Grid
 
 
@@ -45,31 +46,40 @@ def command(
     grids/validate_*.yaml.
 
     Exit code 1 if a formula is off by more than the tolerance and outside the interval of its simulation, or has a
-    value where the simulation comes to a deadlock or runs out of its budget.
+    value where the simulation has none, other than an undefined one.
     """
+    from sweep import api
     from sweep.errors import Fault, InputError, not_one_of
     from sweep.views.heatmap import draw_heatmap
     from sweep.views.validate import bad_points, twins, validation_table, with_errors, with_twins
 
+    if not tolerance >= 0:
+        raise InputError([Fault("--tolerance", f"a number of percent from 0 is wanted, not {tolerance}")])
     if variable is not None and picture is None:
         raise InputError([Fault("--of", "names what --picture draws; say where to draw it")])
     layout = layout_of(x, y, facet, at, picture)
-    grids = [grid] if grid is not None else shipped_grids()
-    if len(grids) > 1 and (output is not None or picture is not None):
+    names = [grid] if grid is not None else shipped_grids()
+    if len(names) > 1 and (output is not None or picture is not None):
         raise InputError([Fault("GRID", "-o and --picture are for one grid; name it")])
     place = Made(output, overwrite, picture)
+    # All that can be wrong is found before anything is computed.
+    loaded = [load(name, settings, outputs, with_files) for name in names]
+    formulas = [twins(each.outputs, each.registry) for each in loaded]
+    grids = [with_twins(each, own) for each, own in zip(loaded, formulas, strict=True)]
+    plans = [api.plan(each) for each in grids]
+    dims = sorted({dim for each in plans for dim in each.status_dims})
+    if by is not None and by not in dims:
+        raise InputError([Fault("--by", not_one_of(by, dims) if dims else "the grid has no dimensions")])
+    shown = variable or formulas[0][0]
+    if shown not in formulas[0]:
+        raise InputError([Fault("--of", not_one_of(shown, formulas[0]))])
     bad = 0
-    for number, name in enumerate(grids):
-        loaded = load(name, settings, outputs, with_files)
-        formulas = twins(loaded.outputs, loaded.registry)
-        shown = variable or formulas[0]
-        if shown not in formulas:
-            raise InputError([Fault("--of", not_one_of(shown, formulas))])
-        found = with_errors(computed(with_twins(loaded, formulas)), formulas)
-        table = validation_table(found, formulas, by)
+    for number, (each, own, made) in enumerate(zip(grids, formulas, plans, strict=True)):
+        found = with_errors(computed(each, made), own)
+        table = validation_table(found, own, by)
         lines = ["", *table] if number else table
         place.deliver(found, lines, lambda path: draw_heatmap(found, f"{shown}_error", layout, path))  # noqa: B023
-        bad += sum(bad_points(found, formula, tolerance) for formula in formulas)
+        bad += sum(bad_points(found, formula, tolerance) for formula in own)
     if bad:
         click.echo(f"\n{bad} points are off by more than {tolerance:g} %, or fail")
         sys.exit(1)
@@ -85,11 +95,10 @@ def shipped_grids() -> list[str]:
     return [str(path) for path in paths]
 
 
-def computed(grid: Grid) -> xr.Dataset:
-    """The result of a grid, with a bar on a terminal."""
+def computed(grid: Grid, made: Plan) -> xr.Dataset:
+    """The result of a grid that is planned, with a bar on a terminal."""
     from sweep import api
     from sweep.cli.run import nest_progress
 
-    made = api.plan(grid)
     with Bar("computing", rate_text("points")) as bar:
         return api.run(grid, announce=say, progress=nest_progress(made, bar))

@@ -25,7 +25,7 @@ import numpy as np
 
 from sweep.engine.branchless import select
 
-scalar = numba.njit(error_model="numpy", nogil=True)
+scalar = numba.njit(error_model="numpy", nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 nest = numba.njit(error_model="numpy", nogil=True, cache=True)
 '''
 

@@ -13,6 +13,9 @@ import numpy as np
 Word = np.uint64
 """32 random bits; in a wider type, so that products of two words do not overflow."""
 
+WORDS = 2.0**32
+"""How many words there are."""
+
 TO_UNIT = 2.0**-53
 """Step between the numbers of `unit`."""
 

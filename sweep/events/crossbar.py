@@ -12,8 +12,9 @@ Traffic (`crossbar_traffic`): uniform, each cell to any output; permutation, eac
 cells of one destination back to back, `burst_frames` on the mean, with pauses of the length that makes the load.
 
 Waits are those of cells that leave once a sixteenth of the `sample_slots` has gone by. There is room for 4096 cells of
-each input; where that is full, the switch is overloaded: what comes is lost, and waits are `unstable`. Times in ns
-outside, in slots inside; a slot is the time of a full frame. Cost: 0.1 us for each port in each slot.
+each input; where that is full, what comes is lost, and waits are `unstable`, as they are where inputs are never idle.
+Waits grow where first cells hold up too much: then parts of the sample are not alike (status budget). Times in ns
+outside, in slots inside; a slot is the time of a full frame. Cost: 0.1 us for each port in each slot, more with voq.
 Source: McKeown, The iSLIP scheduling algorithm for input-queued switches, IEEE/ACM Trans. Networking 7, 1999.
 """
 
@@ -22,8 +23,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sweep.events.chance import words
-from sweep.events.sample import PARTS, STUDENT, half_width
+from sweep.events.chance import WORDS, words
+from sweep.events.sample import PARTS, interval, mean
+from sweep.events.simulation import CELL_ARRIVALS, CONTENTION
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 sample_slots = parameter(
@@ -41,14 +43,6 @@ islip_iterations = parameter(
     doc="Rounds of granting and accepting in a slot, with switch_architecture voq",
     source="McKeown 1999",
 )
-crossbar_traffic = parameter(
-    choices=("uniform", "permutation", "bursts"),
-    default="uniform",
-    doc="Where cells go: each to any output; each input to an output of its own; bursts of one destination, of "
-    "burst_frames cells on the mean",
-    source="Karol, Hluchyj and Morgan 1987; McKeown 1999",
-)
-
 OUTPUT_QUEUED = 0
 VOQ = 1
 INPUT_FIFO = 2
@@ -60,27 +54,29 @@ BURSTS = 2
 ROOM = 4096
 """Cells of each input for which there is room."""
 
-ARRIVALS = 3
-CONTENTION = 4
-"""Streams of random numbers: what comes, and which of several inputs gets an output."""
 
-WORD = 4294967296.0
-"""Values of a word."""
+def steps_of_slots(sample_slots: float, port_count: float, switch_architecture: str, islip_iterations: float) -> float:
+    """Drawing what comes takes as long as six steps for each port in each slot, and matching it by iSLIP more."""
+    matching = 0.13 * port_count * islip_iterations if switch_architecture == "voq" else 0.0
+    return 17 / 16 * sample_slots * port_count * (6 + matching)
 
 
-def steps_of_slots(sample_slots: float, port_count: float) -> float:
-    """Drawing what comes and matching take as long as eight steps for each port in each slot."""
-    return 17 / 16 * sample_slots * port_count * 8
+def too_many_slots(sample_slots: float, port_count: float, event_budget: float) -> bool:
+    """The slots of all ports together are more than event_budget."""
+    return 17 / 16 * sample_slots * port_count > event_budget
 
 
 @kernel(
     outputs={
         "crossbar_wait": Output("1"),
         "crossbar_wait_interval": Output("1"),
-        "crossbar_left": Output("1"),
+        "crossbar_settled": Output("1"),
+        "crossbar_carried": Output("1"),
+        "crossbar_carried_interval": Output("1"),
         "crossbar_lost": Output("1"),
     },
     dims={},
+    fails={"budget": too_many_slots},
     steps=steps_of_slots,
     internal=True,
 )
@@ -93,9 +89,9 @@ def crossbar_simulation(
     burst_frames: float,
     sample_slots: float,
     seed: float,
-) -> tuple[float, float, float, float]:
-    """A switch followed slot by slot: mean wait and half of its interval in slots, cells that leave an output in a
-    slot, and cells for which there was no room."""
+) -> tuple[float, float, float, float, float, float]:
+    """A switch followed slot by slot: mean wait and half of its interval in slots, whether the sample is long enough,
+    cells that leave an output in a slot and half of their interval, and cells for which there was no room."""
     architecture = OUTPUT_QUEUED
     if switch_architecture == "voq":
         architecture = VOQ
@@ -107,9 +103,10 @@ def crossbar_simulation(
     elif crossbar_traffic == "bursts":
         traffic = BURSTS
     waits = np.zeros(PARTS)
-    left, lost = follow_crossbar(
+    carried = np.zeros(PARTS)
+    lost = follow_crossbar(
         int(port_count),
-        min(egress_utilization, 1.0),
+        min(egress_utilization, 1.0),  # an input takes no more than a cell in each slot
         architecture,
         int(islip_iterations),
         traffic,
@@ -117,9 +114,11 @@ def crossbar_simulation(
         int(sample_slots) // PARTS,
         int(seed),
         waits,
+        carried,
     )
-    slots = PARTS * (int(sample_slots) // PARTS)
-    return waits.mean(), half_width(waits, STUDENT), left / (slots * port_count), float(lost)
+    width, settled = interval(waits)
+    carried_width, _ = interval(carried)
+    return mean(waits), width, 1.0 if settled else 0.0, mean(carried), carried_width, float(lost)
 
 
 def follow_crossbar(
@@ -132,9 +131,11 @@ def follow_crossbar(
     part: int,
     seed: int,
     waits: NDArray[np.float64],
-) -> tuple[int, int]:
+    carried: NDArray[np.float64],
+) -> int:
     """The simulation; counts the waits of the cells that leave in each of so many parts of `part` slots, their mean
-    (NaN where none leaves). Returns cells that left meanwhile, and cells for which there was no room at any time."""
+    (NaN where none leaves), and how many leave an output in a slot. Returns cells for which there was no room at any
+    time."""
     queues = ports * ports if architecture == VOQ else ports
     first = np.full(queues, -1, np.int64)  # queues are lists of places
     last = np.full(queues, -1, np.int64)
@@ -149,21 +150,20 @@ def follow_crossbar(
     accepts = np.zeros(ports, np.int64)
     chosen = np.full(ports, -1, np.int64)  # the queue from which each output sends; -1: none
     skipped = waits.size * part // 16
-    left = 0
     lost = 0
     total = 0
     count = 0
     for slot in range(skipped + waits.size * part):
         for i in range(ports):
-            a, b, c, _ = words(seed, ARRIVALS, slot * ports + i)
+            a, b, c, _ = words(seed, CELL_ARRIVALS, slot * ports + i)
             output = -1
             if traffic == BURSTS:
-                if target[i] < 0 and a < begin * WORD:
+                if target[i] < 0 and a < begin * WORDS:
                     target[i] = int(b) * ports >> 32
                 output = target[i]
-                if c < WORD / burst:
+                if c < WORDS / burst:
                     target[i] = -1
-            elif a < load * WORD:
+            elif a < load * WORDS:
                 output = i if traffic == PERMUTATION else int(b) * ports >> 32
             if output < 0:
                 continue
@@ -207,10 +207,10 @@ def follow_crossbar(
             count = 0
         elif counted % part == 0:
             waits[counted // part - 1] = total / count if count > 0 else np.nan
-            left += count
+            carried[counted // part - 1] = count / (part * ports)
             total = 0
             count = 0
-    return left, lost
+    return lost
 
 
 def choose_by_chance(
@@ -225,7 +225,7 @@ def choose_by_chance(
             output = goal[first[i]]
             wanting[output] += 1
             a, _, _, _ = words(seed, CONTENTION, slot * ports + i)
-            if wanting[output] * np.float64(a) < WORD:  # the last of n with chance 1/n
+            if wanting[output] * np.float64(a) < WORDS:  # the last of n with chance 1/n
                 chosen[output] = i
 
 
@@ -271,9 +271,9 @@ def choose_by_islip(
 # What a grid may ask for.
 
 
-def too_much(crossbar_lost: float) -> bool:
-    """More comes than leaves: there was no room for some."""
-    return crossbar_lost > 0
+def overloaded(egress_utilization: float, crossbar_lost: float) -> bool:
+    """Inputs are never idle, or there was no room for what came."""
+    return egress_utilization >= 1 or crossbar_lost > 0
 
 
 def nothing_leaves(crossbar_wait: float) -> bool:
@@ -281,24 +281,50 @@ def nothing_leaves(crossbar_wait: float) -> bool:
     return not crossbar_wait >= 0
 
 
-ENDINGS: dict[str, Predicate] = {"unstable": too_much, "undefined": nothing_leaves}
+def unsettled(crossbar_settled: float) -> bool:
+    """The sample_slots are too few for the memory of the queues."""
+    return crossbar_settled <= 0
+
+
+ENDINGS: dict[str, Predicate] = {
+    "unstable": overloaded,
+    "undefined": nothing_leaves,
+    "budget": unsettled,
+}
 
 
 @quantity(unit="ns", fails=ENDINGS)
-def simulated_crossbar_queueing(crossbar_wait: float, crossbar_lost: float, frame_service: float) -> float:
+def simulated_crossbar_queueing(
+    crossbar_wait: float,
+    crossbar_settled: float,
+    crossbar_lost: float,
+    egress_utilization: float,
+    frame_service: float,
+) -> float:
     """Mean wait of a cell in a simulated switch with slots; compare with crossbar_queueing."""
     return crossbar_wait * frame_service
 
 
 @quantity(unit="ns", fails=ENDINGS)
 def simulated_crossbar_queueing_interval(
-    crossbar_wait: float, crossbar_wait_interval: float, crossbar_lost: float, frame_service: float
+    crossbar_wait: float,
+    crossbar_wait_interval: float,
+    crossbar_settled: float,
+    crossbar_lost: float,
+    egress_utilization: float,
+    frame_service: float,
 ) -> float:
     """Half of the width of the 99.9 % confidence interval of simulated_crossbar_queueing."""
     return crossbar_wait_interval * frame_service
 
 
 @quantity(unit="1")
-def simulated_crossbar_throughput(crossbar_left: float) -> float:
+def simulated_crossbar_throughput(crossbar_carried: float) -> float:
     """Share of the slots in which an output sends a cell, in a simulated switch; compare with crossbar_throughput."""
-    return crossbar_left
+    return crossbar_carried
+
+
+@quantity(unit="1")
+def simulated_crossbar_throughput_interval(crossbar_carried_interval: float) -> float:
+    """Half of the width of the 99.9 % confidence interval of simulated_crossbar_throughput."""
+    return crossbar_carried_interval

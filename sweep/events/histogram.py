@@ -22,7 +22,9 @@ def bin_of(value: int) -> int:
 
 def quantile_of(counts: NDArray[np.int64], share: float) -> float:
     """The time that a share of all that were counted stays within; NaN if nothing was."""
-    total = counts.sum()
+    total = 0
+    for place in range(counts.size):
+        total += counts[place]
     if total == 0:
         return np.nan
     wanted = share * total

@@ -29,13 +29,16 @@ from numpy.typing import NDArray
 
 from sweep.events.chance import unit, words
 from sweep.events.simulation import (
+    BROKEN_FRAMES,
     DEADLOCKED,
     DONE,
     FEMTOSECONDS,
     GIVEN_UP,
     LATEST,
     LONGEST,
+    MOST_UNDER_WAY,
     NEVER,
+    SHORTEST,
     femtoseconds,
     ring_mask,
 )
@@ -65,9 +68,6 @@ ARRIVAL = 1
 NEWS = 2
 WIRE = 3
 """The resources of a link, in the order in which they are served when they are due at the same time."""
-
-LINK_STREAM = 0
-"""The stream of random numbers that says which frames break."""
 
 
 def events_of_frames(frames: float) -> float:
@@ -115,7 +115,8 @@ def link_simulation(
     """A message followed event by event; see `follow_link` for what is returned, here in ns."""
     last_time = serialization - (frames - 1.0) * frame_time if frames > 0 else 0.0
     longest = max(max(max(frame_time, last_time), max(base_latency, span_latency)), max(drain_time, credit_return))
-    if longest > LONGEST or frames > 1e15:
+    shortest = min(frame_time, last_time) if frames > 0 else 1.0
+    if longest > LONGEST or shortest < SHORTEST or frames > 1e15:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, float(GIVEN_UP)
     arbitration = IN_TURN
     if channel_arbitration == "round_robin":
@@ -189,16 +190,18 @@ def follow_link(
     Each row of `trace`, as far as it reaches, becomes one event: its time, its resource, its frame (-1: none), and the
     credits of each channel after it.
     """
-    pitch = max(duration, 1)
     # What is on its way, first in, first out. Frames are numbered in the order in which they are sent the first time.
-    recent = ring_mask(min(2 * frames, (2 * span + back + duration) // pitch + 4) + 2)
+    under_way = min(min(2 * frames, (2 * span + back + duration) // max(duration, 1) + 4), budget) + 2
+    if under_way > MOST_UNDER_WAY:
+        return 0, 0, 0, 0, 0, 0.0, 0.0, 0, 0, 0, GIVEN_UP
+    recent = ring_mask(under_way)
     arrival_time = np.zeros(recent + 1, np.int64)
     arrival_number = np.zeros(recent + 1, np.int64)
     arrival_broken = np.zeros(recent + 1, np.bool_)
     arrivals_in = 0
     arrivals_out = 0
     frame_of = np.zeros(recent + 1, np.int64)  # which frame of the message has a number, while it may be sent again
-    owed = ring_mask(min(2 * frames, channels * (limit // max(min(need, last_need), 1))) + 2 if limit >= 0 else 1)
+    owed = ring_mask(min(channels * (limit // max(min(need, last_need), 1)), budget) + 2 if limit >= 0 else 1)
     credit_time = np.zeros(owed + 1, np.int64)
     credit_frame = np.zeros(owed + 1, np.int64)
     credits_in = 0
@@ -240,7 +243,7 @@ def follow_link(
             for k in range(channels):
                 frame = min(frame, k + dealt[k] * channels)
             stuck = frame % channels
-            missing = (last_need if frame == frames - 1 else need) - credits[stuck]
+            missing = needed(frame, frames, need, last_need) - credits[stuck]
             break
         if events >= budget or now > LATEST or drained > LATEST:
             ending = GIVEN_UP
@@ -249,7 +252,7 @@ def follow_link(
             resource = CREDITS
             frame = credit_frame[credits_out & owed]
             credits_out += 1
-            credits[frame % channels] += last_need if frame == frames - 1 else need
+            credits[frame % channels] += needed(frame, frames, need, last_need)
             if blocked_since != NEVER:
                 wire_time = now
         elif arrival_due == now:
@@ -290,14 +293,14 @@ def follow_link(
             elif arbitration == IN_TURN:
                 frame = numbers
             if frame >= 0:
-                if limit >= 0 and credits[frame % channels] < (last_need if frame == frames - 1 else need):
+                if limit >= 0 and credits[frame % channels] < needed(frame, frames, need, last_need):
                     frame = -1
             else:
                 for k in range(channels):
                     channel = k if arbitration == STRICT else (turn + k) % channels
                     candidate = channel + dealt[channel] * channels
                     if candidate < frames and (
-                        limit < 0 or credits[channel] >= (last_need if candidate == frames - 1 else need)
+                        limit < 0 or credits[channel] >= needed(candidate, frames, need, last_need)
                     ):
                         frame = candidate
                         break
@@ -310,7 +313,7 @@ def follow_link(
                     waited += now - blocked_since
                     blocked_since = NEVER
                 if limit >= 0:
-                    credits[channel] -= last_need if frame == frames - 1 else need
+                    credits[channel] -= needed(frame, frames, need, last_need)
                 if following < numbers:
                     repeated += 1
                 else:
@@ -324,7 +327,7 @@ def follow_link(
                 wire_free = now + (last_duration if frame == frames - 1 else duration)
                 broken = False
                 if broken_share > 0.0:
-                    a, b, _, _ = words(seed, LINK_STREAM, started)
+                    a, b, _, _ = words(seed, BROKEN_FRAMES, started)
                     broken = unit(a, b) < broken_share
                 arrival_time[arrivals_in & recent] = wire_free + span
                 arrival_number[arrivals_in & recent] = following
@@ -337,12 +340,18 @@ def follow_link(
             trace[events, 0] = now
             trace[events, 1] = resource
             trace[events, 2] = frame
-            trace[events, 3:] = credits
+            for channel in range(channels):
+                trace[events, 3 + channel] = credits[channel]
         events += 1
     counted = max(counted_to - counted_from, 1)
     interval = counted_time / counted
     losses = counted_lost / counted
     return finish, waited, started, repeated, lost, interval, losses, stuck, missing, events, ending
+
+
+def needed(frame: int, frames: int, need: int, last_need: int) -> int:
+    """Credits that a frame of a message needs."""
+    return last_need if frame == frames - 1 else need
 
 
 # What a grid may ask for.
@@ -359,7 +368,7 @@ def goes_on(link_ending: float) -> bool:
 
 
 def given_up(link_ending: float) -> bool:
-    """The simulation takes more than event_budget events, or more than half an hour of its own time."""
+    """The simulation takes more than event_budget events, or more than 38 minutes of its own time."""
     return link_ending == GIVEN_UP
 
 

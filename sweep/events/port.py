@@ -9,7 +9,8 @@ Frames come as a Poisson process and wait, first come first served, for a port t
 
 Waits count from a frame's arrival to the start of its service, once `sample_frames` / 16 frames have gone by. Of
 events at the same time the end of a service comes first, then small frames, then others. The mean's 99.9 % confidence
-interval is that of 128 parts of the sample one after the other, a quantile's that of 16.
+interval is the widest of those of 128, 64 and 32 parts of the sample one after the other, a quantile's that of 16.
+A sample whose parts are not independent is too short: status budget.
 
 Compare with `queueing`, `queueing_p99` and `priority_queueing`. Times in ns outside, in whole femtoseconds inside.
 Cost: two events a frame.
@@ -23,10 +24,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sweep.events.chance import unit, words
+from sweep.events.chance import WORDS, unit, words
 from sweep.events.histogram import BINS, bin_of, quantile_of
-from sweep.events.sample import GROUPS, PARTS, STUDENT, STUDENT_OF_GROUPS, half_width
-from sweep.events.simulation import DONE, FEMTOSECONDS, GIVEN_UP, LATEST, NEVER, femtoseconds
+from sweep.events.sample import GROUPS, PARTS, half_width, interval, mean
+from sweep.events.simulation import (
+    DATA_ARRIVALS,
+    DONE,
+    FEMTOSECONDS,
+    GIVEN_UP,
+    LATEST,
+    NEVER,
+    SHORTEST,
+    SMALL_ARRIVALS,
+    femtoseconds,
+)
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 sample_frames = parameter(
@@ -36,10 +47,6 @@ sample_frames = parameter(
     maximum=1e12,
     doc="Frames whose waits a simulated port counts (with bursts: messages), down to a multiple of 128",
 )
-
-DATA_STREAM = 1
-SMALL_STREAM = 2
-"""Streams of random numbers: when data and small frames come, and of what kind data are."""
 
 
 # The arrivals of each queueing model.
@@ -147,6 +154,7 @@ def idle_port(egress_utilization: float) -> bool:
         "port_depth": Output("1"),
         "port_deepest": Output("1"),
         "port_events": Output("1"),
+        "port_settled": Output("1"),
         "port_ending": Output("1"),
     },
     dims={"quantile": (0.5, 0.9, 0.99, 1.0)},
@@ -166,8 +174,9 @@ def port_simulation(
     seed: float,
     event_budget: float,
     quantile: NDArray[np.float64],
-) -> tuple[float, float, NDArray[np.float64], float, float, float, float, float, float, float, float, float]:
-    """An egress port followed frame by frame: waits and their intervals, use, depth in frames, events, its ending."""
+) -> tuple[float, float, NDArray[np.float64], float, float, float, float, float, float, float, float, float, float]:
+    """An egress port followed frame by frame: waits and their intervals, use, depth in frames, events, whether the
+    sample is long enough, and its ending."""
     waits = np.zeros(PARTS)
     upper_waits = np.zeros(PARTS)
     counts = np.zeros((GROUPS, BINS), np.int64)
@@ -180,7 +189,7 @@ def port_simulation(
         int(port_burst),
         int(sample_frames) // PARTS,
         int(seed),
-        int(event_budget),
+        int(event_budget) if min(frame_service, port_mean_service) >= SHORTEST else 0,
         waits,
         upper_waits,
         counts,
@@ -188,23 +197,27 @@ def port_simulation(
     whole = np.zeros(BINS, np.int64)
     p99 = np.zeros(GROUPS)
     for group in range(GROUPS):
-        whole += counts[group]
+        for place in range(BINS):
+            whole[place] += counts[group, place]
         p99[group] = quantile_of(counts[group], 0.99)
+    width, settled = interval(waits)
+    upper_width, _ = interval(upper_waits)
     quantiles = np.zeros(quantile.size)
     for k in range(quantile.size):
         quantiles[k] = min(quantile_of(whole, quantile[k]), longest) / FEMTOSECONDS
     return (
-        waits.mean() / FEMTOSECONDS,
-        half_width(waits, STUDENT) / FEMTOSECONDS,
+        mean(waits) / FEMTOSECONDS,
+        width / FEMTOSECONDS,
         quantiles,
         min(quantile_of(whole, 0.99), longest) / FEMTOSECONDS,
-        half_width(p99, STUDENT_OF_GROUPS) / FEMTOSECONDS,
-        upper_waits.mean() / FEMTOSECONDS,
-        half_width(upper_waits, STUDENT) / FEMTOSECONDS,
+        half_width(p99) / FEMTOSECONDS,
+        mean(upper_waits) / FEMTOSECONDS,
+        upper_width / FEMTOSECONDS,
         busy / max(span, 1),
         held / max(span, 1),
         float(deepest),
         float(events),
+        1.0 if settled else 0.0,
         float(ending),
     )
 
@@ -241,9 +254,9 @@ def follow_port(
     above = np.zeros(1024, np.int64)  # when small frames of the upper class came that have not begun
     above_came = 0
     above_begun = 0
-    a, b, kind, _ = words(seed, DATA_STREAM, 0)
+    a, b, kind, _ = words(seed, DATA_ARRIVALS, 0)
     arrival = later(0, gap, unit(a, b))
-    a, b, _, _ = words(seed, SMALL_STREAM, 0)
+    a, b, _, _ = words(seed, SMALL_ARRIVALS, 0)
     above_arrival = later(0, small_gap, unit(a, b))
     finish = NEVER
     last = 0
@@ -283,17 +296,17 @@ def follow_port(
             above[above_came & (above.size - 1)] = now
             above_came += 1
             waiting += 1
-            a, b, _, _ = words(seed, SMALL_STREAM, above_came)
+            a, b, _, _ = words(seed, SMALL_ARRIVALS, above_came)
             above_arrival = later(now, small_gap, unit(a, b))
         else:
             if came - begun == here.size:
                 here = doubled(here, begun)
                 small = doubled(small, begun)
             here[came & (here.size - 1)] = now
-            small[came & (here.size - 1)] = kind < small_share * 4294967296.0
+            small[came & (here.size - 1)] = kind < small_share * WORDS
             came += 1
             waiting += burst
-            a, b, kind, _ = words(seed, DATA_STREAM, came)
+            a, b, kind, _ = words(seed, DATA_ARRIVALS, came)
             arrival = later(now, gap, unit(a, b))
         if finish != NEVER or waiting == 0:
             continue
@@ -330,10 +343,9 @@ def follow_port(
 
 
 def later(now: int, gap: float, random: float) -> int:
-    """The next time of a Poisson process of some mean gap; NEVER if it has none."""
-    if gap == np.inf:
-        return NEVER
-    return now + int(np.rint(-gap * math.log1p(-random)))
+    """The next time of a Poisson process of some mean gap; NEVER if it has none, or is beyond the clock."""
+    step = -gap * math.log1p(-random) if gap < np.inf else np.inf
+    return now + int(np.rint(step)) if step < LATEST else NEVER
 
 
 def doubled(ring: NDArray[Any], first: int) -> NDArray[Any]:
@@ -347,17 +359,18 @@ def doubled(ring: NDArray[Any], first: int) -> NDArray[Any]:
 # What a grid may ask for.
 
 
-def given_up(port_ending: float) -> bool:
-    """The simulation takes more than event_budget events, or more than half an hour of its own time."""
-    return port_ending == GIVEN_UP
+def given_up(port_ending: float, port_settled: float) -> bool:
+    """The simulation takes more than event_budget events, or more than 38 minutes of its own time, or its sample_frames
+    are too few for the memory of the queue."""
+    return port_ending == GIVEN_UP or port_settled <= 0
 
 
 ENDINGS: dict[str, Predicate] = {"budget": given_up}
 
 
-def no_upper_frames(port_upper_class: float) -> bool:
-    """There is no class of small frames above the data."""
-    return port_upper_class <= 0
+def no_upper_frames(port_upper_wait: float) -> bool:
+    """In some part of the sample there is no small frame of a class above the data."""
+    return not port_upper_wait >= 0
 
 
 @quantity(unit="ns", fails=ENDINGS)
@@ -397,14 +410,14 @@ def quantiles_of_port(
 
 
 @quantity(unit="ns", fails={**ENDINGS, "undefined": no_upper_frames})
-def simulated_priority_queueing(port_upper_wait: float, port_upper_class: float, port_ending: float) -> float:
+def simulated_priority_queueing(port_upper_wait: float, port_ending: float) -> float:
     """Mean wait of a small frame of the class above the data; compare with priority_queueing."""
     return port_upper_wait
 
 
 @quantity(unit="ns", fails={**ENDINGS, "undefined": no_upper_frames})
 def simulated_priority_queueing_interval(
-    port_upper_interval: float, port_upper_class: float, port_ending: float
+    port_upper_interval: float, port_upper_wait: float, port_ending: float
 ) -> float:
     """Half of the width of the 99.9 % confidence interval of simulated_priority_queueing."""
     return port_upper_interval

@@ -37,10 +37,24 @@ LATEST = 1 << 61
 LONGEST = 1e12
 """A simulation with a single time beyond this is given up before it begins: 17 minutes, in ns."""
 
+SHORTEST = 1e-2
+"""A simulation with frames that take less than this, in ns, is given up before it begins: rounding would count."""
+
+MOST_UNDER_WAY = 1 << 22
+"""A simulation is given up before it begins if more frames than this may be on their way at once."""
+
 DONE = 0
 DEADLOCKED = 1
 GIVEN_UP = 2
 """How a simulation can end: all is done; nothing can happen any more; it ran out of events or of time."""
+
+BROKEN_FRAMES = 0
+DATA_ARRIVALS = 1
+SMALL_ARRIVALS = 2
+CELL_ARRIVALS = 3
+CONTENTION = 4
+"""Streams of random numbers: which frames break on a link; when data and small frames come to a port, and of what kind
+data are; what comes to a crossbar, and which of several inputs gets an output."""
 
 
 def femtoseconds(time: float) -> int:

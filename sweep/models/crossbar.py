@@ -9,6 +9,8 @@ the slot in which it leaves.
   hold up all behind them, so that even without end of cells an output is busy for 2 - sqrt(2) of the slots only;
 - voq: each input has a queue for each output, and a schedule (iSLIP) matches inputs with outputs anew in each slot.
 
+Other traffic (`crossbar_traffic`): permutation, each input to an output of its own; bursts, of one destination.
+
 The formulas of input_fifo are limits for many ports: there the first cells that newly want an output are a Poisson
 number in each slot, whatever happened before, and each input is a Geom/G/1 queue whose service is the time that a cell
 is first. For voq there is no formula, see `events.crossbar`.
@@ -22,7 +24,7 @@ from __future__ import annotations
 
 import math
 
-from sweep.registry import parameter, quantity
+from sweep.registry import Choices, parameter, quantity
 
 FIFO_SATURATION = 2 - math.sqrt(2)
 """Share of the slots in which an output is busy, with endless queues at the inputs of many ports."""
@@ -44,6 +46,18 @@ switch_architecture = parameter(
 )
 
 
+crossbar_traffic = parameter(
+    choices=("uniform", "permutation", "bursts"),
+    default="uniform",
+    doc="Where cells go: each to any output; each input to an output of its own; bursts of one destination, of "
+    "burst_frames cells on the mean",
+    source="Karol, Hluchyj and Morgan 1987; McKeown 1999",
+)
+
+OUTPUTS: Choices = {"switch_architecture": "output_queued", "crossbar_traffic": "uniform"}
+INPUTS: Choices = {"switch_architecture": "input_fifo", "crossbar_traffic": "uniform"}
+
+
 def overloaded_outputs(egress_utilization: float) -> bool:
     """An output gets at least as much as it can send."""
     return egress_utilization >= 1
@@ -54,19 +68,14 @@ def overloaded_inputs(egress_utilization: float) -> bool:
     return egress_utilization >= FIFO_SATURATION
 
 
-@quantity(
-    "crossbar_queueing",
-    unit="ns",
-    when={"switch_architecture": "output_queued"},
-    fails={"unstable": overloaded_outputs},
-)
+@quantity("crossbar_queueing", unit="ns", when=OUTPUTS, fails={"unstable": overloaded_outputs})
 def crossbar_queueing_at_outputs(frame_service: float, port_count: float, egress_utilization: float) -> float:
     """Mean wait of a cell in a switch with slots."""
     share = (port_count - 1) / port_count
     return frame_service * share * egress_utilization / (2 * (1 - egress_utilization))
 
 
-@quantity("crossbar_queueing", when={"switch_architecture": "input_fifo"}, fails={"unstable": overloaded_inputs})
+@quantity("crossbar_queueing", when=INPUTS, fails={"unstable": overloaded_inputs})
 def crossbar_queueing_at_inputs(frame_service: float, egress_utilization: float) -> float:
     """Mean wait of a cell in a switch with slots, of many ports.
 
@@ -100,13 +109,13 @@ def first_cell_wait_squared(rho: float) -> float:
     return a * square + b * mean
 
 
-@quantity("crossbar_throughput", unit="1", when={"switch_architecture": "output_queued"})
+@quantity("crossbar_throughput", unit="1", when=OUTPUTS)
 def throughput_of_outputs(egress_utilization: float) -> float:
     """Share of the slots in which an output sends a cell."""
     return min(egress_utilization, 1.0)
 
 
-@quantity("crossbar_throughput", when={"switch_architecture": "input_fifo"})
+@quantity("crossbar_throughput", when=INPUTS)
 def throughput_of_inputs(egress_utilization: float) -> float:
     """Share of the slots in which an output sends a cell, of many ports."""
     return min(egress_utilization, FIFO_SATURATION)

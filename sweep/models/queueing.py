@@ -81,7 +81,7 @@ burst_frames = parameter(
     default=16,
     integer=True,
     minimum=1,
-    doc="Full frames of a message, with queueing_model burst",
+    doc="Full frames of a message, with queueing_model burst; mean cells of a burst, with crossbar_traffic bursts",
     source="",
 )
 

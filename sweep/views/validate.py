@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from sweep.errors import Fault, InputError, not_one_of
+from sweep.errors import Fault, InputError
 from sweep.grid.reader import Grid
 from sweep.registry import STATUSES, Registry
 from sweep.views.compare import percent, worst_cells
@@ -58,8 +58,9 @@ def interval_of(formula: str) -> str:
 
 
 def outside(found: xr.Dataset, formula: str) -> xr.DataArray:
-    """Where a formula lies outside the interval of its simulation; where that has none, and no other value, is not."""
-    difference = abs(found[formula] - found[PREFIX + formula])
+    """Where a formula and its simulation have values, and that of the formula lies outside the simulation's interval;
+    where that has none, where both differ."""
+    difference = abs(found[formula] - found[PREFIX + formula]).where(found[f"{formula}_error"].notnull())
     return difference > found[interval_of(formula)] if interval_of(formula) in found else difference > 0
 
 
@@ -78,21 +79,15 @@ def with_errors(result: xr.Dataset, formulas: Sequence[str]) -> xr.Dataset:
 
 def bad_points(found: xr.Dataset, formula: str, tolerance: float) -> int:
     """How many points speak against a formula: it is off by more than the tolerance (percent) and outside the interval,
-    or has a value where the simulation comes to a deadlock or was given up."""
+    or has a value where the simulation has none, other than an undefined one."""
     off = (abs(found[f"{formula}_error"]) > tolerance) & outside(found, formula)
     has_value = found[f"{formula}_status"] == 0
-    fails = found[f"{PREFIX}{formula}_status"].isin([STATUSES.index(name) for name in ("deadlock", "budget", "error")])
+    fails = ~found[f"{PREFIX}{formula}_status"].isin([STATUSES.index(name) for name in ("ok", "undefined")])
     return int((off | (has_value & fails)).sum())
 
 
 def validation_table(found: xr.Dataset, formulas: Sequence[str], by: str | None) -> list[str]:
-    """Lines: for each formula how many points are how far off, and the worst; with `by`, for each value of a dimension.
-
-    Raises InputError for a dimension that no formula's error has.
-    """
-    dims = {str(dim) for formula in formulas for dim in found[f"{formula}_error"].dims}
-    if by is not None and by not in dims:
-        raise InputError([Fault("--by", not_one_of(by, sorted(dims)))])
+    """Lines: for each formula how many points are how far off, for each value of a dimension `by`, and the worst."""
     lines = [str(found.attrs["title"])]
     for formula in formulas:
         lines += ["", f"{formula} against {PREFIX}{formula}"]
@@ -114,7 +109,8 @@ def counted(found: xr.Dataset, formula: str) -> list[str]:
         shares = [f"{band:g} %: {share(known <= band)}" for band in BANDS[: enough + 1]]
         lines.append(f"  off by at most {', '.join(shares)}; at the most {known.max():.3g} %")
     if known.size and interval_of(formula) in found:
-        width = float((found[interval_of(formula)] / found[PREFIX + formula]).max()) * 100
+        simulated = found[PREFIX + formula]
+        width = float((found[interval_of(formula)] / simulated.where(simulated > 0)).max()) * 100
         inside = known.size - int(outside(found, formula).sum())
         lines.append(f"  {inside} within the 99.9 % intervals of the simulation, which are up to +-{width:.3g} %")
     one, other = (found[f"{name}_status"] for name in (formula, PREFIX + formula))

@@ -15,11 +15,10 @@ from sweep.engine.execute import Execution
 from sweep.engine.kernelcache import load_kernel
 from sweep.engine.loopnest import write_kernel
 from sweep.engine.news import ignore
-from sweep.events.port import DATA_STREAM
-from sweep.events.simulation import FEMTOSECONDS
+from sweep.events.simulation import DATA_ARRIVALS, FEMTOSECONDS
 from tests.benchmarks import row
 from tests.benchmarks.kernel import alternate
-from tests.events import simpy_link, simpy_port
+from tests.events import simpy_incast, simpy_link, simpy_port
 from tests.events.test_port import arrivals
 
 
@@ -99,28 +98,66 @@ def port(frames: int) -> tuple[Simulation, Callable[[], float]]:
     skipped = frames // 128 * 8
 
     def mean_wait() -> float:
-        data = arrivals(4e7, 1, DATA_STREAM, skipped + frames // 128 * 128, lambda _: 32 * 10**6)
+        data = arrivals(4e7, 1, DATA_ARRIVALS, skipped + frames // 128 * 128, lambda _: 32 * 10**6)
         waits, _ = simpy_port.waits(data, [], 1)
         return sum(waits[skipped:]) / len(waits[skipped:]) / FEMTOSECONDS
 
     return Simulation("simulated_queueing", "simulated_port_events", fixed), mean_wait
 
 
+def incast(frames: int) -> tuple[Simulation, Callable[[], float]]:
+    """Eight hosts that send to one through two switches that pause them, and the SimPy model (ns)."""
+    count = frames // 8
+    fixed = {
+        "message_size": 1344 * count,
+        "switch_hops": 2,
+        "flow_control": "pfc",
+        "buffer_size": 1_000_000,
+        "pause_delay": 300.0,
+        "event_budget": 1e9,
+    }
+    same = simpy_incast.Incast(
+        hops=2,
+        senders=8,
+        counts=(count, 0),
+        full=1402,
+        last=(1402, 64),
+        gap=20,
+        classes=2,
+        pauses_classes=False,
+        pause=True,
+        credits=None,
+        credit_size=256,
+        rates=(50.0, 800.0, 50.0),
+        awaited=64.0,
+        fixed=500_000_000,
+        flight=5_000_000,
+        back=155_000_000,
+        pause_delay=300_000_000,
+        reserves=(50 * 300 + 1402, 800 * 300 + 1402),
+        ratio=0.85,
+        buffer=1_000_000,
+        alpha=1.0,
+    )
+    simulation = Simulation("simulated_incast_latency", "simulated_incast_events", fixed)
+    return simulation, lambda: max(simpy_incast.run(same)[0]) / FEMTOSECONDS + 150
+
+
 def measure(frames: int = 12_800, rounds: int = 5, many: int = 400) -> list[str]:
     """Lines of ratios; both models of the same work run in turn, and must give the same answer."""
     lines = []
-    for name, model in (("link", link), ("port", port)):
+    for name, model, resources in (("link", link, 4), ("port", port, 4), ("incast", incast, 64)):
         simulation, other = model(frames)
         np.testing.assert_allclose(simulation.run()[0], other(), rtol=1e-12)
         pairs = zip(*alternate(simulation.run, other, rounds), strict=True)
         faster = statistics.median(long / short for short, long in pairs)
         larger, _ = model(frames * many)
         events = int(larger.run()[1])
-        spent, bare = alternate(larger.run, lambda count=events: winner_tree(4, count), rounds)
+        spent, bare = alternate(larger.run, lambda count=events, size=resources: winner_tree(size, count), rounds)
         reached = statistics.median(b / a for a, b in zip(spent, bare, strict=True))
         lines += [
             f"simulated {name}: {events / statistics.median(spent) / 1e6:.0f} M events/s on one thread",
             row("times faster than SimPy on the same work, same answer", faster, "50"),
-            row("speed of a bare winner tree of 4 resources reached", reached, "-"),
+            row(f"speed of a bare winner tree of {resources} resources reached", reached, "-"),
         ]
     return lines

@@ -13,8 +13,8 @@ import xarray as xr
 
 import sweep
 from sweep.events.chance import unit, words
-from sweep.events.link import CREDITS, IN_TURN, LINK_STREAM, ROUND_ROBIN, STRICT, WEIGHTED, WIRE, follow_link
-from sweep.events.simulation import DEADLOCKED, DONE, GIVEN_UP
+from sweep.events.link import CREDITS, IN_TURN, ROUND_ROBIN, STRICT, WEIGHTED, WIRE, follow_link
+from sweep.events.simulation import BROKEN_FRAMES, DEADLOCKED, DONE, GIVEN_UP, MOST_UNDER_WAY
 from tests.events.simpy_link import Link, finish_time
 from tests.models import BARE, point, points
 
@@ -72,13 +72,13 @@ def random_link(draw: random.Random) -> dict[str, Any]:
         "last_duration": draw.randint(1, 5) * 10,
         "need": need,
         "last_need": draw.randint(1, need),
-        "limit": draw.choice((-1, draw.randint(0, 30))),
+        "limit": draw.choice((-1, draw.randint(0, 30), draw.randint(0, 100))),
         "channels": draw.choice((1, 1, 2, 3, 8)),
         "arbitration": draw.choice((IN_TURN, ROUND_ROBIN, STRICT, WEIGHTED)),
         "weight": draw.randint(1, 4),
         "base": draw.randint(0, 30) * 10,
         "span": draw.randint(0, 30) * 10,
-        "drain": draw.choice((0, draw.randint(0, 9) * 10)),
+        "drain": draw.choice((0, draw.randint(0, 9) * 10, draw.randint(0, 300) * 10)),
         "back": draw.randint(0, 30) * 10,
         "broken_share": draw.choice((0.0, 0.0, 0.1, 0.5)),
         "retry": draw.random() < 0.7,
@@ -210,6 +210,28 @@ def test_times_beyond_the_clock_are_given_up_not_wrapped(name, value):
     assert point("simulated_link_latency", **given).status == "budget"
 
 
+@pytest.mark.parametrize("given", [{"link_bandwidth": 1e9}, {"base_latency": 1e9, "link_bandwidth": 1e5}])
+def test_frames_too_short_for_the_clock_and_too_many_at_once_are_given_up(given):
+    assert point("simulated_link_latency", flow_control="pfc", message_size=10**10, **given).status == "budget"
+
+
+def test_a_budget_bounds_what_is_kept_of_frames_under_way():
+    result, _ = follow(frames=10**9, duration=1, span=10**9, budget=100)
+    assert (result["events"], result["ending"]) == (100, GIVEN_UP)
+    result, _ = follow(frames=10**9, duration=1, span=2 * MOST_UNDER_WAY)
+    assert (result["events"], result["ending"]) == (0, GIVEN_UP)
+
+
+def test_credits_of_frames_thrown_away_may_pile_up_behind_a_slow_drain():
+    given = {"frames": 5, "duration": 10, "last_duration": 10, "need": 3, "last_need": 3, "limit": 49, "channels": 2}
+    given |= {"span": 20, "drain": 2947, "back": 2, "broken_share": 0.9, "seed": 2376204167198820}
+    result, trace = follow(rows=5000, **given)
+    check_credits(PLAIN | given, trace)
+    broken = {n for n in range(result["started"]) if unit(*words(given["seed"], BROKEN_FRAMES, n)[:2]) < 0.9}
+    link = Link(credits=49, **{k: (PLAIN | given)[k] for k in Link.__dataclass_fields__ if k != "credits"})
+    assert finish_time(link, broken) == (result["finish"], result["started"])
+
+
 # Errors
 
 
@@ -217,7 +239,7 @@ def test_what_is_sent_again_is_go_back_n_to_the_frame():
     # Frame by frame by hand: a frame takes 100, is there 100 after that, and news of it takes another 100. Broken is
     # what the stream says; the sender goes on until it hears, then sends from the broken frame on.
     given = {"frames": 40, "broken_share": 0.2, "span": 100, "back": 100, "seed": 3}
-    broken = {place for place in range(400) if unit(*words(3, LINK_STREAM, place)[:2]) < 0.2}
+    broken = {place for place in range(400) if unit(*words(3, BROKEN_FRAMES, place)[:2]) < 0.2}
     result, trace = follow(rows=1000, **given)
     sent, goal, expected_order = 0, 0, []
     while goal < 40:
@@ -332,7 +354,7 @@ def test_finish_and_frames_are_those_of_a_model_written_with_simpy():
         broken = {
             place
             for place in range(result["started"])
-            if given["broken_share"] and unit(*words(given["seed"], LINK_STREAM, place)[:2]) < given["broken_share"]
+            if given["broken_share"] and unit(*words(given["seed"], BROKEN_FRAMES, place)[:2]) < given["broken_share"]
         }
         link = Link(
             credits=None if given["limit"] < 0 else given["limit"],

@@ -11,9 +11,8 @@ import xarray as xr
 import sweep
 from sweep.events.chance import unit, words
 from sweep.events.histogram import BINS, bin_of
-from sweep.events.port import DATA_STREAM, SMALL_STREAM, doubled, follow_port, later
-from sweep.events.sample import GROUPS, PARTS, STUDENT, STUDENT_OF_GROUPS, half_width
-from sweep.events.simulation import DONE, GIVEN_UP, NEVER
+from sweep.events.port import doubled, follow_port, later
+from sweep.events.simulation import DATA_ARRIVALS, DONE, GIVEN_UP, NEVER, SMALL_ARRIVALS
 from tests.events.simpy_port import waits
 from tests.models import point, points
 
@@ -66,8 +65,8 @@ def test_every_wait_is_that_of_a_model_written_with_simpy(seed, given):
     (_, ending, longest, *_), means, upper, counts = follow(part, parts, seed=seed, **given)
     assert ending == DONE
     share = given.get("small_share", 0.0)
-    data = arrivals(given.get("gap", 1.4e9), seed, DATA_STREAM, 400, lambda kind: SMALL if kind < share else SERVICE)
-    above = arrivals(given["small_gap"], seed, SMALL_STREAM, 1500, lambda _: SMALL) if "small_gap" in given else []
+    data = arrivals(given.get("gap", 1.4e9), seed, DATA_ARRIVALS, 400, lambda kind: SMALL if kind < share else SERVICE)
+    above = arrivals(given["small_gap"], seed, SMALL_ARRIVALS, 1500, lambda _: SMALL) if "small_gap" in given else []
     expected, expected_upper = waits(data, above, given.get("burst", 1))
     skipped = part * parts // 16
     kept = expected[skipped : skipped + part * parts]
@@ -111,9 +110,23 @@ def test_where_nothing_comes_there_is_no_wait_to_count():
 
 
 def test_without_an_upper_class_it_has_no_wait():
-    given = {"egress_utilization": 0.5, "sample_frames": 1000}
+    given = {"egress_utilization": 0.5, "sample_frames": 2000}
     assert point("simulated_priority_queueing", **given).status == "undefined"
+    rare = point("simulated_priority_queueing", queueing_model="priority", priority_utilization=1e-5, **given)
+    assert rare.status == "undefined"
     assert point("simulated_priority_queueing", queueing_model="priority", **given).status == "ok"
+
+
+@pytest.mark.parametrize("given", [{"egress_utilization": 0.99, "sample_frames": 10_000}, {"link_bandwidth": 1e9}])
+def test_a_sample_too_short_for_the_memory_of_the_queue_and_frames_too_short_for_the_clock_are_given_up(given):
+    assert point("simulated_queueing", **{"egress_utilization": 0.5, **given}).status == "budget"
+
+
+@pytest.mark.parametrize("rho", [1e-15, 1e-300])
+def test_arrivals_beyond_the_clock_never_come(rho):
+    assert point("simulated_queueing", egress_utilization=rho).status == "budget"
+    given = {"queueing_model": "priority", "priority_utilization": rho, "egress_utilization": 0.5}
+    assert point("simulated_queueing", sample_frames=2000, **given).status == "ok"
 
 
 def test_the_next_of_no_arrivals_never_comes():
@@ -126,19 +139,6 @@ def test_a_ring_that_grows_keeps_its_numbers():
     grown = doubled(ring, 11)
     assert grown.size == 16
     assert [int(grown[number & 15]) for number in range(11, 19)] == list(range(11, 19))
-
-
-@pytest.mark.parametrize(("student", "degrees"), [(STUDENT, PARTS - 1), (STUDENT_OF_GROUPS, GROUPS - 1)])
-def test_999_of_1000_of_students_t_lie_within_the_factor(student, degrees):
-    x = np.linspace(-student, student, 200_001)
-    density = (1 + x * x / degrees) ** (-(degrees + 1) / 2)
-    scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(degrees * math.pi)
-    assert scale * np.trapezoid(density, x) == pytest.approx(0.999, abs=1e-5)
-
-
-def test_the_half_width_is_that_of_the_mean_of_independent_parts():
-    parts = np.array([1.0, 2.0, 4.0, 7.0])
-    assert half_width(parts, 2.5) == pytest.approx(2.5 * np.std(parts, ddof=1) / 2, rel=1e-15)
 
 
 # Against queueing theory

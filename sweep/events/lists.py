@@ -1,0 +1,60 @@
+"""Queues of any length in arrays of one size: lists of places that are linked by `after`.
+
+`lists` has for each list its first place and its last; -1 for the first where it is empty. `store` has the first of the
+places that were given back, -1 where there is none, the first of those that were never taken, and how many are taken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Places = NDArray[np.int64]
+
+
+def new_lists(count: int) -> Places:
+    """So many empty lists."""
+    return np.full((count, 2), -1, np.int64)
+
+
+def new_store() -> Places:
+    """A store of which no place was taken yet."""
+    store = np.zeros(3, np.int64)
+    store[0] = -1
+    return store
+
+
+def take(store: Places, after: Places) -> int:
+    """A place that is in no list."""
+    place = store[0]
+    if place >= 0:
+        store[0] = after[place]
+    else:
+        place = store[1]
+        store[1] += 1
+    store[2] += 1
+    return int(place)
+
+
+def give_back(store: Places, after: Places, place: int) -> None:
+    """Let a place be taken again."""
+    after[place] = store[0]
+    store[0] = place
+    store[2] -= 1
+
+
+def append(lists: Places, after: Places, line: int, place: int) -> None:
+    """Put a place at the end of a list."""
+    after[place] = -1
+    if lists[line, 0] < 0:
+        lists[line, 0] = place
+    else:
+        after[lists[line, 1]] = place
+    lists[line, 1] = place
+
+
+def pop(lists: Places, after: Places, line: int) -> int:
+    """Take the first place from a list."""
+    place = lists[line, 0]
+    lists[line, 0] = after[place]
+    return int(place)
