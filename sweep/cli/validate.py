@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ def command(
         found = with_errors(computed(each, made), own)
         table = validation_table(found, own, by)
         lines = ["", *table] if number else table
-        place.deliver(found, lines, lambda path: draw_heatmap(found, f"{shown}_error", layout, path))  # noqa: B023
+        place.deliver(found, lines, partial(draw_heatmap, found, f"{shown}_error", layout))
         bad += sum(bad_points(found, formula, tolerance) for formula in own)
     if bad:
         click.echo(f"\n{bad} points are off by more than {tolerance:g} %, or fail")

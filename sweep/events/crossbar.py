@@ -294,26 +294,13 @@ ENDINGS: dict[str, Predicate] = {
 
 
 @quantity(unit="ns", fails=ENDINGS)
-def simulated_crossbar_queueing(
-    crossbar_wait: float,
-    crossbar_settled: float,
-    crossbar_lost: float,
-    egress_utilization: float,
-    frame_service: float,
-) -> float:
+def simulated_crossbar_queueing(crossbar_wait: float, frame_service: float) -> float:
     """Mean wait of a cell in a simulated switch with slots; compare with crossbar_queueing."""
     return crossbar_wait * frame_service
 
 
 @quantity(unit="ns", fails=ENDINGS)
-def simulated_crossbar_queueing_interval(
-    crossbar_wait: float,
-    crossbar_wait_interval: float,
-    crossbar_settled: float,
-    crossbar_lost: float,
-    egress_utilization: float,
-    frame_service: float,
-) -> float:
+def simulated_crossbar_queueing_interval(crossbar_wait_interval: float, frame_service: float) -> float:
     """Half of the width of the 99.9 % confidence interval of simulated_crossbar_queueing."""
     return crossbar_wait_interval * frame_service
 

@@ -268,64 +268,48 @@ ENDINGS: dict[str, Predicate] = {"infeasible": too_few_ports, "deadlock": stops_
 
 
 @quantity(unit="ns", fails={**ENDINGS, "undefined": never_ends})
-def simulated_incast_latency(
-    incast_finish: float, incast_ending: float, port_count: float, incast_senders: float, victim_size: float
-) -> float:
+def simulated_incast_latency(incast_finish: float) -> float:
     """Time until the last message of a simulated incast has arrived; compare with incast_latency."""
     return incast_finish
 
 
 @quantity(unit="ns", fails={**ENDINGS, "undefined": victim_never_ends})
-def simulated_victim_latency(
-    incast_victim_finish: float, incast_ending: float, port_count: float, incast_senders: float, victim_size: float
-) -> float:
+def simulated_victim_latency(incast_victim_finish: float) -> float:
     """Time until the victim's message has arrived, beside a simulated incast."""
     return incast_victim_finish
 
 
 @quantity(unit="1", fails=ENDINGS)
-def dropped_frames(
-    incast_dropped: float, incast_ending: float, port_count: float, incast_senders: float, victim_size: float
-) -> float:
+def dropped_frames(incast_dropped: float) -> float:
     """Frames that simulated switches drop."""
     return incast_dropped
 
 
 @quantity(unit="1", fails=ENDINGS)
-def pause_count(
-    incast_stops: float, incast_ending: float, port_count: float, incast_senders: float, victim_size: float
-) -> float:
+def pause_count(incast_stops: float) -> float:
     """How often simulated switches tell a sender to pause."""
     return incast_stops
 
 
 @quantity(unit="ns", fails=ENDINGS)
-def pause_time(
-    incast_paused: float, incast_ending: float, port_count: float, incast_senders: float, victim_size: float
-) -> float:
+def pause_time(incast_paused: float) -> float:
     """Time of all pauses that simulated switches call for, together."""
     return incast_paused
 
 
 @quantity(unit="B", fails=ENDINGS)
-def simulated_buffer_peak(
-    incast_peak: float, incast_ending: float, port_count: float, incast_senders: float, victim_size: float
-) -> float:
+def simulated_buffer_peak(incast_peak: float) -> float:
     """Bytes in the shared buffer of a simulated switch, at the most; compare with buffer_peak."""
     return incast_peak
 
 
 @quantity(unit="B", fails=ENDINGS)
-def headroom_peak(
-    incast_reserve_peak: float, incast_ending: float, port_count: float, incast_senders: float, victim_size: float
-) -> float:
+def headroom_peak(incast_reserve_peak: float) -> float:
     """Bytes in the reserve for one link of a simulated switch, at the most; from a host at most pfc_headroom."""
     return incast_reserve_peak
 
 
 @quantity(unit="1", fails={"infeasible": too_few_ports})
-def simulated_incast_events(
-    incast_events: float, port_count: float, incast_senders: float, victim_size: float
-) -> float:
+def simulated_incast_events(incast_events: float) -> float:
     """Events of a simulated incast."""
     return incast_events

@@ -381,59 +381,54 @@ def too_short_to_settle(link_frame_interval: float) -> bool:
 
 
 @quantity(unit="ns", fails=ENDINGS)
-def simulated_link_latency(link_finish: float, link_ending: float) -> float:
+def simulated_link_latency(link_finish: float) -> float:
     """Time until the last frame of a message has arrived, in a simulation; compare with link_latency."""
     return link_finish
 
 
 @quantity(unit="ns", fails=ENDINGS)
-def simulated_credit_stall(link_wait: float, link_ending: float) -> float:
+def simulated_credit_stall(link_wait: float) -> float:
     """Time that the wire waits for credits, in a simulation; compare with credit_stall."""
     return link_wait
 
 
 @quantity(unit="GB/s", unstable=0.0, fails={**ENDINGS, "undefined": too_short_to_settle})
-def simulated_goodput(
-    max_payload: float,
-    link_frame_interval: float,
-    link_frame_losses: float,
-    link_ending: float,
-) -> float:
+def simulated_goodput(max_payload: float, link_frame_interval: float, link_frame_losses: float) -> float:
     """Rate at which payload arrives, in the second half of a simulated message; compare with goodput."""
     return max_payload * (1 - link_frame_losses) / link_frame_interval
 
 
 @quantity(unit="1", fails=ENDINGS)
-def simulated_delivered_share(frames: float, link_frames_lost: float, link_ending: float) -> float:
+def simulated_delivered_share(frames: float, link_frames_lost: float) -> float:
     """Share of a message's frames that arrive whole, in a simulation; compare with delivered_share."""
     return 1 - link_frames_lost / frames if frames > 0 else 1.0
 
 
 @quantity(unit="1", fails=ENDINGS)
-def simulated_link_frames(link_frames_started: float, link_ending: float) -> float:
+def simulated_link_frames(link_frames_started: float) -> float:
     """Frames that a simulated sender starts, those that it sends again included."""
     return link_frames_started
 
 
 @quantity(unit="1", fails=ENDINGS)
-def simulated_retransmissions(link_frames_repeated: float, link_ending: float) -> float:
+def simulated_retransmissions(link_frames_repeated: float) -> float:
     """Frames that a simulated sender starts for a second time and more."""
     return link_frames_repeated
 
 
 @quantity(unit="1", fails={"budget": given_up})
-def simulated_link_events(link_events: float, link_ending: float) -> float:
+def simulated_link_events(link_events: float) -> float:
     """Events of a simulated link, until all frames have arrived or nothing can happen any more."""
     return link_events
 
 
 @quantity(unit="1", fails={"undefined": goes_on})
-def deadlocked_channel(link_stuck_channel: float, link_ending: float) -> float:
+def deadlocked_channel(link_stuck_channel: float) -> float:
     """Virtual channel of a simulated link whose frame waits for credits that nobody owes; undefined where none does."""
     return link_stuck_channel
 
 
 @quantity(unit="1", fails={"undefined": goes_on})
-def missing_credits(link_missing_credits: float, link_ending: float) -> float:
+def missing_credits(link_missing_credits: float) -> float:
     """Credits that the frame lacks which waits for ever; undefined where none does."""
     return link_missing_credits

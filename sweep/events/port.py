@@ -360,8 +360,7 @@ def doubled(ring: NDArray[Any], first: int) -> NDArray[Any]:
 
 
 def given_up(port_ending: float, port_settled: float) -> bool:
-    """The simulation takes more than event_budget events, or more than 38 minutes of its own time, or its sample_frames
-    are too few for the memory of the queue."""
+    """The simulation takes more than event_budget events or 38 minutes of its own time, or its sample is too short."""
     return port_ending == GIVEN_UP or port_settled <= 0
 
 
@@ -374,25 +373,25 @@ def no_upper_frames(port_upper_wait: float) -> bool:
 
 
 @quantity(unit="ns", fails=ENDINGS)
-def simulated_queueing(port_wait: float, port_ending: float) -> float:
+def simulated_queueing(port_wait: float) -> float:
     """Mean wait of a data frame (of a message's first) at a simulated port; compare with queueing."""
     return port_wait
 
 
 @quantity(unit="ns", fails=ENDINGS)
-def simulated_queueing_interval(port_wait_interval: float, port_ending: float) -> float:
+def simulated_queueing_interval(port_wait_interval: float) -> float:
     """Half of the width of the 99.9 % confidence interval of simulated_queueing."""
     return port_wait_interval
 
 
 @quantity(unit="ns", fails=ENDINGS)
-def simulated_queueing_p99(port_p99: float, port_ending: float) -> float:
+def simulated_queueing_p99(port_p99: float) -> float:
     """Wait at a simulated port that 99 of 100 data frames stay within; compare with queueing_p99."""
     return port_p99
 
 
 @quantity(unit="ns", fails=ENDINGS)
-def simulated_queueing_p99_interval(port_p99_interval: float, port_ending: float) -> float:
+def simulated_queueing_p99_interval(port_p99_interval: float) -> float:
     """Half of the width of the 99.9 % confidence interval of simulated_queueing_p99."""
     return port_p99_interval
 
@@ -402,46 +401,42 @@ def simulated_queueing_p99_interval(port_p99_interval: float, port_ending: float
     dims={"quantile": (0.5, 0.9, 0.99, 1.0)},
     fails=ENDINGS,
 )
-def quantiles_of_port(
-    port_wait_quantile: NDArray[np.float64], port_ending: float, quantile: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def quantiles_of_port(port_wait_quantile: NDArray[np.float64], quantile: NDArray[np.float64]) -> NDArray[np.float64]:
     """Waits at a simulated port that shares of the data frames stay within; the last is the longest."""
     return port_wait_quantile
 
 
 @quantity(unit="ns", fails={**ENDINGS, "undefined": no_upper_frames})
-def simulated_priority_queueing(port_upper_wait: float, port_ending: float) -> float:
+def simulated_priority_queueing(port_upper_wait: float) -> float:
     """Mean wait of a small frame of the class above the data; compare with priority_queueing."""
     return port_upper_wait
 
 
 @quantity(unit="ns", fails={**ENDINGS, "undefined": no_upper_frames})
-def simulated_priority_queueing_interval(
-    port_upper_interval: float, port_upper_wait: float, port_ending: float
-) -> float:
+def simulated_priority_queueing_interval(port_upper_interval: float) -> float:
     """Half of the width of the 99.9 % confidence interval of simulated_priority_queueing."""
     return port_upper_interval
 
 
 @quantity(unit="1", fails=ENDINGS)
-def simulated_utilization(port_busy: float, port_ending: float) -> float:
+def simulated_utilization(port_busy: float) -> float:
     """Share of the time that a simulated port is busy."""
     return port_busy
 
 
 @quantity(unit="1", fails=ENDINGS)
-def simulated_queue_depth(port_depth: float, port_ending: float) -> float:
+def simulated_queue_depth(port_depth: float) -> float:
     """Frames that wait at a simulated port, on the mean over time."""
     return port_depth
 
 
 @quantity(unit="1", fails=ENDINGS)
-def simulated_queue_peak(port_deepest: float, port_ending: float) -> float:
+def simulated_queue_peak(port_deepest: float) -> float:
     """Frames that wait at a simulated port, at the most."""
     return port_deepest
 
 
 @quantity(unit="1", fails=ENDINGS)
-def simulated_port_events(port_events: float, port_ending: float) -> float:
+def simulated_port_events(port_events: float) -> float:
     """Events of a simulated port."""
     return port_events
