@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sweep.views.select import select
     from sweep.views.sensitivity import sensitivity
     from sweep.views.threshold import threshold
+    from sweep.views.validate import validate
 
 __all__ = [
     "Output",
@@ -45,6 +46,7 @@ __all__ = [
     "select",
     "sensitivity",
     "threshold",
+    "validate",
 ]
 
 _HOMES = dict.fromkeys(("Output", "kernel", "parameter", "prepared", "quantity"), "sweep.registry") | {
@@ -56,6 +58,7 @@ _HOMES = dict.fromkeys(("Output", "kernel", "parameter", "prepared", "quantity")
     "select": "sweep.views.select",
     "sensitivity": "sweep.views.sensitivity",
     "threshold": "sweep.views.threshold",
+    "validate": "sweep.views.validate",
 }
 
 

@@ -6,13 +6,16 @@ its width. Errors are those of the formula, in percent of the simulation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from sweep import api
 from sweep.errors import Fault, InputError
 from sweep.grid.reader import Grid
 from sweep.registry import STATUSES, Registry
@@ -24,6 +27,18 @@ BANDS = (1e-6, 1e-3, 0.1, 1.0, 10.0)
 """Errors, in percent, up to which points are counted; below the first is rounding."""
 WORST = 5
 """Cells that are named."""
+
+
+def validate(grid: Grid | str | Path | Mapping[str, Any], threads: int | None = None) -> xr.Dataset:
+    """Compute the formulas of a grid, simulate the same points, and work out the errors of the formulas.
+
+    The result has, for each formula `x`, `simulated_x`, `simulated_x_interval` where there is one, `x_error` in percent
+    of the simulation, and the statuses of both. Raises InputError for what is wrong with the grid, and where no formula
+    of its outputs has a simulation.
+    """
+    loaded = grid if isinstance(grid, Grid) else api.load_grid(grid)
+    formulas = twins(loaded.outputs, loaded.registry)
+    return with_errors(api.run(with_twins(loaded, formulas), threads), formulas)
 
 
 def twins(outputs: Sequence[str], registry: Registry) -> list[str]:

@@ -97,6 +97,13 @@ def test_errors_are_those_of_the_formula_in_percent_of_the_simulation(files, cli
     assert found.attrs["units"] == "%"
 
 
+def test_in_python_the_errors_are_those_of_the_command(files, cli):
+    cli("validate", "prices.yaml", "--with", "prices.py", "-o", "errors.nc")
+    loaded = sweep.load_grid("prices.yaml", with_files=["prices.py"])
+    found = sweep.validate(loaded)
+    np.testing.assert_array_equal(found["price_error"], sweep.open_result("errors.nc")["price_error"])
+
+
 def test_the_table_counts_points_and_names_the_worst_cells_first(files, cli):
     _, out, _ = cli("validate", "prices.yaml", "--with", "prices.py", "--by", "chip_count")
     assert out.splitlines() == [
