@@ -14,9 +14,10 @@ A frame is in a switch's buffer from when forwarding has what it needs until its
   Once that is more than `pfc_threshold_ratio` of what a queue may take, or there is no longer room for a frame of each
   link, the sender is told to pause; two frames below, and once there is room again, it is told to go on. What comes
   meanwhile goes into a reserve of `headroom_share` of `pfc_headroom` for each link (and class). What finds no room is
-  dropped.
+  dropped, as it must be where the buffer does not hold a frame of each link.
 - pfc_enabled off: what finds its queue full is dropped.
-- flow_control cbfc: each link (and class) has `credit_limit` credits, which return when a frame leaves the switch.
+- flow_control cbfc: each link and class has `credit_limit` credits, which return when a frame leaves the switch. The
+  buffer is taken to hold what they promise, whatever `buffer_size`; `simulated_buffer_peak` is what they took of it.
 
 A queue may take `buffer_alpha` times what is left of `buffer_size`, or with buffer_management static all of it. What is
 dropped is lost: the message then never ends. A pause acts at the sender `pause_delay` less one flight after it was
@@ -32,8 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from sweep.events.simulation import DEADLOCKED, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
-from sweep.events.switches import CREDITS, NO_PAUSES, PAUSES, follow_incast
-from sweep.models.transfer import no_switches
+from sweep.events.switches import CREDITS, MOST_KEPT, NO_PAUSES, PAUSES, follow_incast
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 
@@ -104,14 +104,18 @@ def trunk_headroom(trunk_rate: float, pause_delay: float, frame_size: float) -> 
     return trunk_rate * pause_delay + frame_size
 
 
-def too_few_ports(port_count: float, incast_senders: float, victim_size: float) -> bool:
-    """The hosts need more ports than there are."""
-    return port_count < 1 + incast_senders + (2 if victim_size > 0 else 0)
+def has_no_place(switch_hops: float, port_count: float, incast_senders: float, victim_size: float) -> bool:
+    """The chips are wired directly, or a switch has too few ports for the hosts."""
+    victims = 1 if victim_size > 0 else 0
+    hosts = incast_senders + 1 + 2 * victims if switch_hops == 1 else incast_senders + victims + 1
+    return switch_hops == 0 or port_count < hosts
 
 
-def steps_of_incast(message_size: float, max_payload: float, incast_senders: float, switch_hops: float) -> float:
+def steps_of_incast(
+    message_size: float, victim_size: float, max_payload: float, incast_senders: float, switch_hops: float
+) -> float:
     """Each frame starts and arrives on each link; an event takes as long as five steps."""
-    return message_size / max_payload * incast_senders * (switch_hops + 1) * 10
+    return (message_size * incast_senders + victim_size) / max_payload * (switch_hops + 1) * 10
 
 
 @kernel(
@@ -127,7 +131,7 @@ def steps_of_incast(message_size: float, max_payload: float, incast_senders: flo
         "incast_ending": Output("1"),
     },
     dims={},
-    fails={"infeasible": no_switches},
+    fails={"infeasible": has_no_place},
     steps=steps_of_incast,
     internal=True,
 )
@@ -172,10 +176,13 @@ def incast_simulation(
     victim_count = np.ceil(victim_size / max_payload)
     last = max(message_size - (count - 1.0) * max_payload + frame_overhead, frame_minimum)
     victim_last = max(victim_size - (victim_count - 1.0) * max_payload + frame_overhead, frame_minimum)
-    slowest = (full + frame_gap) / min(min(wire_rate, trunk_rate), port_rate)
+    between = trunk_rate if switch_hops > 1 else wire_rate
+    slowest = (full + frame_gap) / min(min(wire_rate, between), port_rate)
     longest = max(max(slowest, switch_fixed), max(propagation, max(pause_delay, base_latency)))
-    shortest = min(full, min(last, victim_last)) / max(max(wire_rate, trunk_rate), port_rate)
-    if longest > LONGEST or shortest < SHORTEST or 4 * (count * senders + victim_count) > event_budget:
+    shortest = min(full, min(last, victim_last)) / max(max(wire_rate, between), port_rate)
+    frames = count * senders + victim_count
+    too_many = 2 * frames > event_budget or (2 + switch_hops) * frames > MOST_KEPT
+    if longest > LONGEST or shortest < SHORTEST or too_many:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, float(GIVEN_UP)
     counts = np.zeros(2, np.int64)
     lasts = np.zeros(2, np.int64)
@@ -186,7 +193,7 @@ def incast_simulation(
     lasts[0] = int(last)
     lasts[1] = int(victim_last)
     rates[0] = wire_rate
-    rates[1] = trunk_rate
+    rates[1] = between
     rates[2] = port_rate
     reserves[0] = headroom_share * pfc_headroom
     reserves[1] = headroom_share * trunk_headroom
@@ -250,7 +257,7 @@ def stops_for_good(incast_ending: float) -> bool:
 
 
 def given_up(incast_ending: float) -> bool:
-    """The simulation takes more than event_budget events, or more than 38 minutes of its own time."""
+    """The simulation takes more than event_budget events, or its times or frames are beyond what the clock can tell."""
     return incast_ending == GIVEN_UP
 
 
@@ -264,7 +271,7 @@ def victim_never_ends(incast_victim_finish: float, victim_size: float) -> bool:
     return incast_victim_finish < 0 or victim_size <= 0
 
 
-ENDINGS: dict[str, Predicate] = {"infeasible": too_few_ports, "deadlock": stops_for_good, "budget": given_up}
+ENDINGS: dict[str, Predicate] = {"deadlock": stops_for_good, "budget": given_up}
 
 
 @quantity(unit="ns", fails={**ENDINGS, "undefined": never_ends})
@@ -309,7 +316,7 @@ def headroom_peak(incast_reserve_peak: float) -> float:
     return incast_reserve_peak
 
 
-@quantity(unit="1", fails={"infeasible": too_few_ports})
+@quantity(unit="1", fails={"budget": given_up})
 def simulated_incast_events(incast_events: float) -> float:
     """Events of a simulated incast."""
     return incast_events

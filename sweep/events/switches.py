@@ -18,6 +18,9 @@ SHARED = 1
 RESERVED = 2
 """Where in the buffer a frame is counted."""
 
+MOST_KEPT = 1 << 26
+"""Frames and notes for which memory is set aside at the most; more are given up before they begin."""
+
 STOP = -1
 GO = -2
 """What a switch tells a sender; numbers above 0 are credits."""
@@ -70,7 +73,7 @@ def follow_incast(
     frames = counts[0] * senders + counts[1]
     # Frames in switches and on the way, and notes to senders, are places in lists.
     store = new_store()
-    places = 2 * frames + 64 * lines  # for every frame, a note of each, and some that follow fast
+    places = (2 + hops) * frames + 64 * lines  # for every frame, a note of each switch, and some that follow fast
     after = np.zeros(places, np.int64)
     when = np.zeros(places, np.int64)  # when it is there; in a switch, from when it can be sent on
     host_of = np.zeros(places, np.int64)

@@ -124,7 +124,7 @@ def counted(found: xr.Dataset, formula: str) -> list[str]:
         shares = [f"{band:g} %: {share(known <= band)}" for band in BANDS[: enough + 1]]
         lines.append(f"  off by at most {', '.join(shares)}; at the most {known.max():.3g} %")
     if known.size and interval_of(formula) in found:
-        simulated = found[PREFIX + formula]
+        simulated = found[PREFIX + formula].where(found[f"{formula}_error"].notnull())
         width = float((found[interval_of(formula)] / simulated.where(simulated > 0)).max()) * 100
         inside = known.size - int(outside(found, formula).sum())
         lines.append(f"  {inside} within the 99.9 % intervals of the simulation, which are up to +-{width:.3g} %")

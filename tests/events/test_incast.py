@@ -155,6 +155,9 @@ def test_hosts_that_need_more_ports_than_there_are_are_infeasible():
     assert point("simulated_incast_latency", incast_senders=15, **given).status == "ok"
     assert point("simulated_incast_latency", incast_senders=16, **given).status == "infeasible"
     assert point("simulated_incast_latency", incast_senders=14, victim_size=1, **given).status == "infeasible"
+    two = {**given, "switch_hops": 2}
+    assert point("simulated_incast_latency", incast_senders=14, victim_size=1, **two).status == "ok"
+    assert point("simulated_incast_latency", incast_senders=15, victim_size=1, **two).status == "infeasible"
     assert point("simulated_incast_latency", **{**given, "switch_hops": 0}).status == "infeasible"
 
 
@@ -178,6 +181,21 @@ def test_an_incast_past_its_budget_is_given_up():
     assert point("simulated_incast_latency", event_budget=events, **given).status == "ok"
     assert point("simulated_incast_latency", event_budget=events - 1, **given).status == "budget"
     assert point("simulated_incast_latency", **{**given, "link_bandwidth": 1e9}).status == "budget"
+    huge = {**given, "message_size": 10**15, "event_budget": 10**13}
+    assert point("simulated_incast_latency", **huge).status == "budget"
+
+
+def test_a_link_between_switches_does_not_count_where_there_is_none():
+    given = {"switch_hops": 1, "message_size": 100, "incast_senders": 2, "flow_control": "pfc"}
+    expected = point("simulated_incast_latency", **given)
+    assert point("simulated_incast_latency", trunk_bandwidth=1e-9, **given) == expected
+    assert point("simulated_incast_latency", trunk_bandwidth=1e9, **given) == expected
+
+
+def test_credits_of_all_switches_of_a_row_may_be_on_their_way_at_once():
+    given = random_incast(random.Random(5)) | {"hops": 6, "senders": 2, "counts": np.array([900, 0])}
+    given |= {"control": CREDITS, "credit_limit": 32767, "back": 10**12}
+    assert follow(given)[0] == DONE
 
 
 # Against SimPy
@@ -185,9 +203,10 @@ def test_an_incast_past_its_budget_is_given_up():
 
 def test_messages_drops_pauses_and_peaks_are_those_of_a_model_written_with_simpy():
     draw = random.Random(f"{SEED} simpy")
-    seen = {"drops": 0, "pauses": 0, "deadlocks": 0, "all": 0}
+    seen = {"drops": 0, "pauses": 0, "paused": 0, "deadlocks": 0, "all": 0}
     for _ in range(700):
         given = random_incast(draw)
+        given["pause_delay"] += given["flight"] + 160_000_000  # no note acts at the time at which it is sent
         ending, finish, figures, _ = follow(given)
         control = given["control"]
         names = [name for name in Incast.__dataclass_fields__ if name not in ("pause", "credits")]
@@ -196,6 +215,8 @@ def test_messages_drops_pauses_and_peaks_are_those_of_a_model_written_with_simpy
         expected, own = run(model)
         assert finish == expected, given
         assert figures[:2] + figures[3:5] == own[:2] + own[3:], given
+        assert figures[2] <= own[2], given  # the other model goes on until all pauses are over
+        seen["paused"] += 0 < figures[2] == own[2]
         seen["drops"] += figures[0] > 0
         seen["pauses"] += figures[1] > 0
         seen["deadlocks"] += ending == DEADLOCKED
