@@ -35,13 +35,14 @@ class StoppedError(Exception):
 
 @contextlib.contextmanager
 def computing_only_small_grids():
-    """Commands stop before they write a kernel for what would have to be compiled, or is large."""
+    """Commands stop before they write a kernel for what would have to be compiled, is large, or is simulated."""
     from sweep.engine import loopnest
 
     write_kernel = loopnest.write_kernel
 
     def small(made, *rest, **options):
-        if JIT or made.points(made.status_dims) > SMALL:
+        simulates = any(node.quantity.steps is not None for node in made.graph.nodes.values())
+        if JIT or simulates or made.points(made.status_dims) > SMALL:
             raise StoppedError
         return write_kernel(made, *rest, **options)
 
