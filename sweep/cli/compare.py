@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from sweep.cli.options import Made, layout_of, made_options, map_options
+from sweep.cli.options import Made, check_of, layout_of, made_options, map_options
 
 
 @click.command("compare")
@@ -28,13 +28,11 @@ def command(
     at: tuple[str, ...],
 ) -> None:
     """Say where SECOND differs from FIRST, in percent of FIRST; points are matched by their labels and values."""
-    from sweep.errors import Fault, InputError
     from sweep.store.netcdf import read
     from sweep.views.compare import compare, comparison_table
     from sweep.views.heatmap import draw_heatmap
 
-    if variable is not None and picture is None:
-        raise InputError([Fault("--of", "names what --picture draws; say where to draw it")])
+    check_of(variable, picture)
     layout = layout_of(x, y, facet, at, picture)
     place = Made(output, overwrite, picture)
     with read(Path(first), labels=False) as one, read(Path(second), labels=False) as other:

@@ -148,6 +148,14 @@ def layout_of(x: str | None, y: str | None, facet: str | None, at: tuple[str, ..
     return Layout(x, y, facet, read_at(at))
 
 
+def check_of(variable: str | None, picture: str | None) -> None:
+    """Raise InputError for --of where there is to be no picture."""
+    from sweep.errors import Fault, InputError
+
+    if variable is not None and picture is None:
+        raise InputError([Fault("--of", "names what --picture draws; say where to draw it")])
+
+
 def read_at(pairs: tuple[str, ...]) -> dict[str, str]:
     """Values of dimensions as --at gives them."""
     from sweep.errors import Fault, InputError

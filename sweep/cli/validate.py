@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sweep.cli.options import Made, change_options, layout_of, load, made_options, map_options, say
+from sweep.cli.options import Made, change_options, check_of, layout_of, load, made_options, map_options, say
 from sweep.cli.progress import Bar, rate_text
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def command(
 
     if not tolerance >= 0:
         raise InputError([Fault("--tolerance", f"a number of percent from 0 is wanted, not {tolerance}")])
-    if variable is not None and picture is None:
-        raise InputError([Fault("--of", "names what --picture draws; say where to draw it")])
+    check_of(variable, picture)
     layout = layout_of(x, y, facet, at, picture)
     names = [grid] if grid is not None else shipped_grids()
     if len(names) > 1 and (output is not None or picture is not None):
@@ -100,6 +99,8 @@ def computed(grid: Grid, made: Plan) -> xr.Dataset:
     """The result of a grid that is planned, with a bar on a terminal."""
     from sweep import api
     from sweep.cli.run import nest_progress
+    from sweep.engine.loopnest import write_kernel
 
+    source = write_kernel(made, grid.statuses)
     with Bar("computing", rate_text("points")) as bar:
-        return api.run(grid, announce=say, progress=nest_progress(made, bar))
+        return api.compute(grid, made, source, announce=say, progress=nest_progress(made, bar))

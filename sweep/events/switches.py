@@ -85,9 +85,11 @@ def follow_incast(
     notes = new_lists(wires)
     durations = np.zeros(wires, np.int64)  # of a full frame on each wire
     delays = np.zeros(wires, np.int64)  # of a full frame until the switch at its end may send it on
+    reactions = np.zeros(wires, np.int64)  # from a call for a pause until the sender heeds it
     for wire in range(wires):
         durations[wire] = femtoseconds((full + gap) / rate_of(wire, hosts, hops, rates))
         delays[wire] = forwarding(wire, hosts, hops, full, rates, awaited)
+        reactions[wire] = max(pause_delay - flight - delays[wire], 0)
     busy = np.zeros(wires, np.bool_)
     leaves = np.zeros((wires, 4), np.int64)  # of the frame on the wire: its bytes, queue, line by which it came, part
     turn = np.zeros(wires, np.int64)
@@ -191,7 +193,7 @@ def follow_incast(
                         note = take(store, after)
                         line_of[note] = line
                         part_of[note] = STOP
-                        when[note] = now + max(pause_delay - flight - delays[wire], 0)
+                        when[note] = now + reactions[wire]
                         send(notes, after, when, times, winners, wire, note)
                 else:
                     figures[0] += 1
@@ -235,7 +237,7 @@ def follow_incast(
                                 came_by = line // classes
                                 line_of[note] = line
                                 part_of[note] = GO
-                                when[note] = now + max(pause_delay - flight - delays[came_by], 0)
+                                when[note] = now + reactions[came_by]
                                 send(notes, after, when, times, winners, came_by, note)
             # What the wire sends next, if it can send anything.
             chosen = -1

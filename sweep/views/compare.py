@@ -169,7 +169,7 @@ def worst_cells(variable: xr.DataArray) -> Iterator[tuple[tuple[np.intp, ...], s
         yield index, ", ".join(labels) or "the only cell"
 
 
-def found_value(variable: xr.DataArray, dim: str, at: np.intp) -> str:
+def found_value(variable: xr.DataArray, dim: str, at: int | np.intp) -> str:
     """A coordinate with its unit."""
     if dim not in variable.coords:
         return str(at)

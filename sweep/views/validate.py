@@ -19,7 +19,7 @@ from sweep import api
 from sweep.errors import Fault, InputError
 from sweep.grid.reader import Grid
 from sweep.registry import STATUSES, Registry
-from sweep.views.compare import percent, worst_cells
+from sweep.views.compare import found_value, percent, worst_cells
 from sweep.views.summary import text, unit_of
 
 PREFIX = "simulated_"
@@ -143,7 +143,7 @@ def parts(error: xr.DataArray, by: str) -> list[str]:
     for place in range(error.sizes[by]):
         part = error.isel({by: place}).values
         known = part[~np.isnan(part)]
-        name = text(error[by].values[place]) + unit_of(error[by]) if by in error.coords else str(place)
+        name = found_value(error, by, place)
         if not known.size:
             rows.append((name, "0", "", "", ""))
             continue
