@@ -21,7 +21,7 @@ MODULES = {
         *("collective", "step_credits", "carried", "tree", "breakdown", "uneven"),
         "frame_trace",
     ),
-    "sweep.events": ("simulation", "link", "port", "crossbar", "incast"),
+    "sweep.events": ("simulation", "link", "port", "crossbar", "incast", "fabrics", "network"),
 }
 """Files with parameters and quantities, by package."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -153,18 +154,24 @@ class _Resolver:
 
     def node(self, quantity: Quantity) -> Node:
         """Keep the variants that the given choices can select."""
-        keys = dict.fromkeys(key for variant in quantity.variants for key in variant.when)
+        keys = tuple(dict.fromkeys(key for variant in quantity.variants for key in variant.when))
         possible = {key: self.possible_labels(key) for key in keys}
-        for key in keys:
-            if not self.is_axis_of_labels(key) and self.matters(quantity, key, possible):
+
+        @functools.cache
+        def selected(combination: tuple[str | bool, ...]) -> int | None:
+            return select(quantity, dict(zip(keys, combination, strict=True)))
+
+        mattering = [key for key in keys if self.matters(key, possible, selected)]
+        for key in mattering:
+            if not self.is_axis_of_labels(key):
                 self.add_parameter(self.registry.parameters[key])
-        selectors = tuple(key for key in keys if self.is_axis_of_labels(key) and self.matters(quantity, key, possible))
+        selectors = tuple(key for key in mattering if self.is_axis_of_labels(key))
         cases: dict[int, dict[tuple[str, ...], None]] = {}
         missing: dict[tuple[str, ...], None] = {}
         for combination in product(*possible.values()):
             labels = dict(zip(keys, combination, strict=True))
             case = tuple(str(labels[key]) for key in selectors)
-            index = select(quantity, labels)
+            index = selected(combination)
             (missing if index is None else cases.setdefault(index, {}))[case] = None
         branches = tuple(Branch(quantity.variants[index], tuple(case)) for index, case in sorted(cases.items()))
         inputs = tuple(dict.fromkeys(name for branch in branches for name in needed_names(branch.variant, quantity)))
@@ -173,17 +180,24 @@ class _Resolver:
     def is_axis_of_labels(self, key: str) -> bool:
         return self.varying.get(key) is not None
 
-    def matters(self, quantity: Quantity, key: str, possible: Mapping[str, Sequence[str | bool]]) -> bool:
+    def matters(
+        self,
+        key: str,
+        possible: Mapping[str, Sequence[str | bool]],
+        selected: Callable[[tuple[str | bool, ...]], int | None],
+    ) -> bool:
         """Whether another label of a choice would select another variant, the other choices being what they are."""
         parameter = self.registry.parameters[key]
         if not parameter.is_choice or len(possible[key]) > 1:
             alternatives: Sequence[str | bool] = possible[key]
         else:
             alternatives = self.registry.labels(parameter, self.fixed)
-        others = [name for name in possible if name != key]
-        for combination in product(*(possible[name] for name in others)):
-            labels = dict(zip(others, combination, strict=True))
-            if len({select(quantity, {**labels, key: alternative}) for alternative in alternatives}) > 1:
+        choices = [alternatives if name == key else labels for name, labels in possible.items()]
+        place = list(possible).index(key)
+        found: dict[tuple[str | bool, ...], int | None] = {}
+        for combination in product(*choices):
+            others = (*combination[:place], *combination[place + 1 :])
+            if found.setdefault(others, selected(combination)) != selected(combination):
                 return True
         return False
 

@@ -8,7 +8,7 @@ function is called only while that is 0 (ok).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sweep.engine.embed import Embedder, constant
@@ -271,14 +271,21 @@ class _NestWriter:
             yield "    " + line
 
     def condition(self, node: Node, cases: tuple[tuple[str, ...], ...]) -> str:
-        codes = [
-            " and ".join(
-                f"{selector} == {self.graph.labels[selector].index(label)}"
-                for selector, label in zip(node.selectors, case, strict=True)
-            )
-            for case in cases
+        """The test for some combinations of labels. Without and/or: each would be a branch that has to be compiled."""
+        possible = [
+            {case[place] for branch in node.branches for case in (*branch.cases, *node.missing)}
+            for place in range(len(node.selectors))
         ]
-        return codes[0] if len(codes) == 1 else " or ".join(f"({code})" for code in codes)
+        boxes = []
+        for box in as_boxes(cases):
+            tests = []
+            for selector, labels, all_labels in zip(node.selectors, box, possible, strict=True):
+                codes = sorted(self.graph.labels[selector].index(label) for label in labels)
+                if labels != all_labels:
+                    tests.append(" | ".join(f"({selector} == {code})" for code in codes))
+            whole = [f"({test})" if " | " in test and len(tests) > 1 else test for test in tests]
+            boxes.append(" & ".join(whole) or "True")
+        return boxes[0] if len(boxes) == 1 else " | ".join(f"({box})" if " & " in box else box for box in boxes)
 
     def no_variant(self, node: Node) -> Iterator[str]:
         """The lines where no variant exists: infeasible, if that can come up at all."""
@@ -371,6 +378,18 @@ class _NestWriter:
         if not finite:
             return status
         return self.select(f"({status} == 0) & (not {finite} < np.inf)", str(STATUS_CODE["error"]), status)
+
+
+def as_boxes(cases: Iterable[tuple[str, ...]]) -> list[tuple[frozenset[str], ...]]:
+    """Combinations of labels as few products of sets of labels, found by joining along one place after the other."""
+    boxes = [tuple(frozenset([label]) for label in case) for case in cases]
+    for place in range(len(boxes[0])):
+        joined: dict[tuple[frozenset[str], ...], frozenset[str]] = {}
+        for box in boxes:
+            others = (*box[:place], *box[place + 1 :])
+            joined[others] = joined.get(others, frozenset()) | box[place]
+        boxes = [(*others[:place], labels, *others[place:]) for others, labels in joined.items()]
+    return boxes
 
 
 def absent(description: Output) -> str:

@@ -53,8 +53,9 @@ DATA_ARRIVALS = 1
 SMALL_ARRIVALS = 2
 CELL_ARRIVALS = 3
 CONTENTION = 4
+ROUTES = 5
 """Streams of random numbers: which frames break on a link; when data and small frames come to a port, and of what kind
-data are; what comes to a crossbar, and which of several inputs gets an output."""
+data are; what comes to a crossbar, and which of several inputs gets an output; by which spine a message goes."""
 
 
 def femtoseconds(time: float) -> int:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sweep.axis import Axis
 from sweep.catalog import default_registry
 from sweep.engine.execute import blocks, execute
-from sweep.engine.loopnest import write_kernel
+from sweep.engine.loopnest import as_boxes, write_kernel
 from sweep.engine.plan import make_plan
 from sweep.errors import InputError
 from sweep.registry import STATUS_CODE, Registry
@@ -111,6 +114,23 @@ def test_a_choice_axis_emits_branches_for_its_listed_values_only():
     assert not made.graph.nodes["area"].missing
     assert "infeasible" in write_kernel(make_plan(TOY, ["area"], [axis("shape", "disc", "box")], {})).text
     assert "q_disc_area" not in write_kernel(make_plan(TOY, ["area"], [axis("shape", "box", "star")], {})).text
+
+
+@given(st.sets(st.tuples(*[st.sampled_from("abcd")] * 3), min_size=1))
+def test_the_test_for_a_branch_holds_for_its_combinations_of_labels_and_no_other(cases):
+    boxes = as_boxes(cases)
+    covered = [case for box in boxes for case in product(*box)]
+    assert sorted(covered) == sorted(cases)
+
+
+def test_branches_of_many_choices_are_few_tests_without_and_or():
+    choices = ("collective", "algorithm", "ring_exchange", "cdma_issue", "tree_schedule", "chunking")
+    axes = [axis(name, *default_registry().parameters[name].choices) for name in choices]
+    text = write_kernel(make_plan(default_registry(), ["collective_latency"], axes, {})).text
+    nests = text[text.index("\ndef nest_1") :]
+    assert " and " not in nests
+    assert " or " not in nests
+    assert max(line.count("==") for line in nests.splitlines()) < 60  # 1200 combinations of labels
 
 
 def test_a_missing_variant_is_infeasible():
