@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ON_ALL_CORES := -n auto --maxprocesses 4
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: demo test lint types unit nojit readme bench clean
+.PHONY: demo test lint types unit nojit readme validity bench clean
 
 $(VENV)/.installed: requirements.txt pyproject.toml
 ifdef UV
@@ -46,6 +46,7 @@ demo: $(VENV)/.installed
 	$(BIN)/sweep plot results/incast_victim.nc --of simulated_victim_latency \
 		--x buffer_size --y incast_senders --facet flow --at packet_format=standard -o results/incast_victim.png
 	MPLBACKEND=agg $(BIN)/python notebooks/packet_format_selection.py
+	MPLBACKEND=agg $(BIN)/python notebooks/where_the_formula_holds.py
 	$(BIN)/sweep show results/tp_allreduce.nc
 
 test: lint types unit nojit
@@ -65,6 +66,9 @@ nojit: $(VENV)/.installed
 
 readme: $(VENV)/.installed
 	$(BIN)/python -m tests.readme_tables
+
+validity: $(VENV)/.installed
+	$(BIN)/python -m tests.validity_table
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m tests.benchmarks

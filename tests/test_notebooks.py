@@ -10,21 +10,21 @@ from tests.conftest import ROOT
 
 pytestmark = pytest.mark.heavy
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
+NOTEBOOKS = ROOT / "notebooks"
 
 
 @pytest.fixture
-def executed(cli, tmp_path, monkeypatch):
-    """Run a notebook in a folder with the grids and the result of the first; return what its cells printed."""
+def executed(tmp_path, monkeypatch):
+    """Run a notebook in a folder with the grids; return what its cells printed, and how many pictures they drew."""
     import jupytext
     from nbclient import NotebookClient
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "grids").symlink_to(ROOT / "grids")
-    assert cli("run", "grids/tp_allreduce.yaml")[0] == 0
+    (tmp_path / "results").mkdir()
 
-    def execute(path):
-        notebook = jupytext.read(path)
+    def execute(name):
+        notebook = jupytext.read(NOTEBOOKS / f"{name}.py")
         monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
         NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
         outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
@@ -35,9 +35,14 @@ def executed(cli, tmp_path, monkeypatch):
     return execute
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_its_decision_is_what_it_computed(path, executed, tmp_path):
-    lines, pictures = executed(path)
+def test_every_notebook_is_run_here():
+    names = {path.stem for path in NOTEBOOKS.glob("*.py")}
+    assert names == {"packet_format_selection", "where_the_formula_holds"}
+
+
+def test_the_packet_format_is_chosen_as_the_notebook_says(executed, cli, tmp_path):
+    assert cli("run", "grids/tp_allreduce.yaml")[0] == 0
+    lines, pictures = executed("packet_format_selection")
     assert pictures == 1
     assert (tmp_path / "results" / "second_best.png").stat().st_size > 10_000
     assert "ecn -> {'standard': '100.0%'}" in lines
@@ -46,3 +51,15 @@ def test_a_notebook_runs_and_its_decision_is_what_it_computed(path, executed, tm
     assert price["afh_lite", "off"] == 0
     assert 0.5 < price["afh_gen1", "off"] < price["afh_gen1", "on"] < 1.5  # "about 1 %"
     assert 2 < price["standard", "off"] < price["standard", "on"] < 3.5  # "about 3 %"
+
+
+def test_formulas_hold_where_the_notebook_says(executed, tmp_path):
+    lines, pictures = executed("where_the_formula_holds")
+    assert pictures == 1
+    assert (tmp_path / "results" / "worst_errors.png").stat().st_size > 10_000
+    few = {tuple(line[:43].split("  ", 1)): line[43:].split() for line in lines if " .. " in line}
+    few = {(program.strip(), profile.strip()): numbers for (program, profile), numbers in few.items()}
+    for exact in (("ring all_reduce", "exact, credits carried"), ("pairwise all_to_all", "exact")):
+        assert {abs(float(few[exact][place])) for place in (0, 2)} == {0.0}
+    assert float(few["ring all_reduce", "exact"][0]) < -30
+    assert float(few["pairwise all_to_all", "exact, credits carried"][2]) > 30

@@ -52,7 +52,7 @@ def command(
     from sweep import api
     from sweep.errors import Fault, InputError, not_one_of
     from sweep.views.heatmap import draw_heatmap
-    from sweep.views.validate import bad_points, twins, validation_table, with_errors, with_twins
+    from sweep.views.validate import bad_points, twins, validation_table, with_errors, with_twins, without_rounding
 
     if not tolerance >= 0:
         raise InputError([Fault("--tolerance", f"a number of percent from 0 is wanted, not {tolerance}")])
@@ -78,7 +78,8 @@ def command(
         found = with_errors(computed(each, made), own)
         table = validation_table(found, own, by)
         lines = ["", *table] if number else table
-        place.deliver(found, lines, partial(draw_heatmap, found, f"{shown}_error", layout))
+        drawn = without_rounding(found, own)
+        place.deliver(found, lines, partial(draw_heatmap, drawn, f"{shown}_error", layout))
         bad += sum(bad_points(found, formula, tolerance) for formula in own)
     if bad:
         click.echo(f"\n{bad} points are off by more than {tolerance:g} %, or fail")

@@ -207,7 +207,7 @@ class _Resolver:
         if not parameter.is_choice:
             return (self.is_given(key),)
         labels = self.varying.get(key)
-        return labels if labels is not None else (self.fixed.get(key, parameter.default),)
+        return tuple(dict.fromkeys(labels)) if labels is not None else (self.fixed.get(key, parameter.default),)
 
 
 def computed_default(parameter: Parameter) -> Quantity:

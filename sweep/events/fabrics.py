@@ -1,6 +1,6 @@
 """The wires between chips, and the way of a message over them.
 
-| fabric | wires of a way from a to b |
+| `network_shape` | wires of a way from a to b |
 |---|---|
 | full_mesh | a wire from a to b alone, with `hops` switches in it |
 | switched | the wire of a; ports of `hops` - 1 switches, alone for each pair; the port of the last switch to b |
@@ -25,7 +25,7 @@ from sweep.events.chance import words
 from sweep.events.simulation import ROUTES
 from sweep.registry import parameter
 
-fabric = parameter(
+network_shape = parameter(
     choices=("full_mesh", "ring", "switched", "fat_tree"),
     default="full_mesh",
     doc="How the chips of a simulated collective are linked",
@@ -74,14 +74,14 @@ NO_WAY = -1
 
 
 def has_no_such_network(
-    chip_count: float, fabric: str, switch_hops: float, port_count: float, leaf_chips: float, spine_count: float
+    chip_count: float, network_shape: str, switch_hops: float, port_count: float, leaf_chips: float, spine_count: float
 ) -> bool:
-    """The fabric has other switches than switch_hops says, or one of them has too few ports for the chips."""
+    """The network has other switches than switch_hops says, or one of them has too few ports for the chips."""
     if chip_count <= 1:
         return False
-    if fabric == "switched":
+    if network_shape == "switched":
         return switch_hops == 0 or (switch_hops == 1 and chip_count > port_count)
-    if fabric == "fat_tree":
+    if network_shape == "fat_tree":
         leaves = np.ceil(chip_count / leaf_chips)
         return switch_hops != 3 or leaf_chips + spine_count > port_count or leaves > port_count
     return False

@@ -7,14 +7,14 @@ What a chip sends first takes a wire of its own, or its only port; then ports of
   `base_latency` later.
 - A switch sends a frame on once it has the bytes that `forwarding` needs, and so many that it does not run out of them,
   and after `switch_fixed`; frames for one port in the order in which they came. Its buffer is endless.
-- Where frames pass a chip, because a `fabric` ring has no nearer way or a link is dead, the chip is as a switch to
+- Where frames pass a chip, because a `network_shape` ring has no nearer way or a link is dead, the chip is as a switch to
   them, and its wire takes turns between them and the chip's own.
 - Credits (`flow_control` cbfc): each virtual channel has `credit_limit` of them, which are there again once frames are
   drained, and a way back later. With `credit_span` path or note each pair of chips has its own, from end to end; with
   link each wire has, for the buffer at its end, and a switch gives them back when the frame has left. Frame i of a
   message takes channel i mod V. Without credits nothing holds frames back.
 
-| fabric | links of a chip | switches on a way |
+| `network_shape` | links of a chip | switches on a way |
 |---|---|---|
 | full_mesh | one to each other chip | `switch_hops`, alone on it |
 | ring | one to each of two neighbours | `switch_hops` in each link, and the chips between |
@@ -95,7 +95,7 @@ def network_simulation(
     chunking: str,
     chip_count: float,
     message_size: float,
-    fabric: str,
+    network_shape: str,
     switch_hops: float,
     leaf_chips: float,
     spine_count: float,
@@ -130,11 +130,11 @@ def network_simulation(
         return 0.0, finishes, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, float(DONE)
     given_up_at_once = 0.0, finishes, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, float(GIVEN_UP)
     kind = FULL_MESH
-    if fabric == "switched":
+    if network_shape == "switched":
         kind = SWITCHED
-    elif fabric == "ring":
+    elif network_shape == "ring":
         kind = RING
-    elif fabric == "fat_tree":
+    elif network_shape == "fat_tree":
         kind = FAT_TREE
     dead = dead_link == "first"
     to_neighbours = algorithm == "ring" and (collective != "all_to_all" or ring_exchange == "forwarded")

@@ -92,6 +92,13 @@ def with_errors(result: xr.Dataset, formulas: Sequence[str]) -> xr.Dataset:
     return result.assign(errors)
 
 
+def without_rounding(found: xr.Dataset, formulas: Sequence[str]) -> xr.Dataset:
+    """A result as it is drawn: errors of formulas that are only rounding are 0."""
+    errors = {f"{formula}_error": found[f"{formula}_error"] for formula in formulas}
+    drawn = {name: error.where((abs(error) > BANDS[0]) | error.isnull(), 0.0) for name, error in errors.items()}
+    return found.assign(drawn)
+
+
 def bad_points(found: xr.Dataset, formula: str, tolerance: float) -> int:
     """How many points speak against a formula: it is off by more than the tolerance (percent) and outside the interval,
     or has a value where the simulation has none, other than an undefined one."""

@@ -34,7 +34,7 @@ def test_a_name_or_a_part_of_one_picks_entries_with_unit_bounds_default_and_sour
         "credit_limit  1; >= 1 and <= 32767; default 512\n"
         "    Credits of one virtual channel. Source: design note, credit_limit_per_vc.\n"
     )
-    assert cli("outputs", "bus_band")[1].startswith("bus_bandwidth  GB/s\n")
+    assert cli("outputs", "bus_fac")[1].startswith("bus_factor  1\n")
 
 
 @pytest.mark.parametrize("command", ["params", "outputs"])

@@ -545,7 +545,7 @@ def found() -> xr.Dataset:
             },
             "network": {
                 "label": [" ".join(map(str, network)) for network in networks],
-                "fabric": [network[0] for network in networks],
+                "network_shape": [network[0] for network in networks],
                 "switch_hops": [network[1] for network in networks],
                 "forwarding": [network[2] for network in networks],
                 "port_bandwidth": [network[3] for network in networks],
