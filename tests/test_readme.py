@@ -8,6 +8,7 @@ import shlex
 import pytest
 
 import sweep
+from sweep.catalog import default_registry
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -57,3 +58,10 @@ def test_every_command_is_in_the_readme():
 
 def test_the_changelog_knows_the_version():
     assert f"## {sweep.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_every_formula_that_can_be_simulated_is_in_the_table_of_where_formulas_hold():
+    table = README[README.index("<!-- validity") : README.index("<!-- end of validity -->")]
+    names = default_registry().outputs
+    for name in (name for name in names if f"simulated_{name}" in names):
+        assert f"| `{name}`" in table, name

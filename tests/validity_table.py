@@ -35,11 +35,11 @@ def link_rows() -> Iterator[Sequence[str]]:
     for formula in ("link_latency", "credit_stall", "goodput"):
         error = found[f"{formula}_error"]
         window, rounds = (worst(error.sel(credit_model=model)) for model in ("window", "rounds"))
-        yield f"{formula}", "any credits, drain, channels", window, "-", f"{rounds} (`credit_model` rounds)"
+        yield f"`{formula}`", "any credits, drain, channels", window, "-", f"{rounds} (`credit_model` rounds)"
     axes = {"residual_ber": [1e-7, 1e-6, 1e-5]}
     fixed = {"packet_format": "afh_lite", "message_size": 1344 * 1_000_000, "flow_control": "pfc"}
     lossy = sweep.validate({"outputs": ["delivered_share"], "axes": axes, "fixed": fixed})
-    yield "delivered_share", "frames that break, 1e6 of them", worst(lossy["delivered_share_error"]), "-", "-"
+    yield "`delivered_share`", "frames that break, 1e6 of them", worst(lossy["delivered_share_error"]), "-", "-"
 
 
 def queueing_rows() -> Iterator[Sequence[str]]:
@@ -53,27 +53,33 @@ def queueing_rows() -> Iterator[Sequence[str]]:
             which = found.sel(queueing_model=model)
             width = which[f"simulated_{formula}_interval"] / which[f"simulated_{formula}"] * 100
             inside = f"{worst(error.sel(queueing_model=model))}; intervals up to +-{float(width.max()):.2g} %"
-            yield f"{formula}, {text}", "utilization up to 0.9", inside, "-", beyond
+            yield f"`{formula}`, {text}", "utilization up to 0.9", inside, "-", beyond
 
     upper = found["priority_queueing_error"].sel(queueing_model="priority")
-    yield "priority_queueing", "utilization up to 0.9", worst(upper), "-", "-"
+    yield "`priority_queueing`", "utilization up to 0.9", worst(upper), "-", "-"
 
 
 def crossbar_rows() -> Iterator[Sequence[str]]:
     found = validated("crossbar")
     for formula in ("crossbar_queueing", "crossbar_throughput"):
         error = found[f"{formula}_error"]
-        yield f"{formula}, output queues", "any ports", worst(error.sel(switch_architecture="output_queued")), "-", "-"
+        yield (
+            f"`{formula}`, output queues",
+            "any ports",
+            worst(error.sel(switch_architecture="output_queued")),
+            "-",
+            "-",
+        )
         inputs = error.sel(switch_architecture="input_fifo")
         many, few = inputs.sel(port_count=64), inputs.sel(port_count=2)
-        yield f"{formula}, input queues", "64 ports", worst(many), f"{worst(few)} (2 ports)", "-"
+        yield f"`{formula}`, input queues", "64 ports", worst(many), f"{worst(few)} (2 ports)", "-"
 
 
 def incast_rows() -> Iterator[Sequence[str]]:
     error = validated("incast")["incast_latency_error"]
     hops = {"outputs": ["incast_latency"], "axes": {"switch_hops": [2, 3], "incast_senders": [2, 8]}}
     more = sweep.validate({**hops, "fixed": {"flow_control": "pfc", "buffer_size": 128 * 2**20}})
-    yield "incast_latency", "one switch, any rates", worst(error), f"{worst(more['incast_latency_error'])} (3)", "-"
+    yield "`incast_latency`", "one switch, any rates", worst(error), f"{worst(more['incast_latency_error'])} (3)", "-"
     axes = {"buffer_alpha": [0.25, 0.5, 1, 2, 4, 8], "incast_senders": [2, 8]}
     fixed = {
         "switch_hops": 1,
@@ -83,7 +89,7 @@ def incast_rows() -> Iterator[Sequence[str]]:
         "pfc_enabled": "off",
     }
     full = sweep.validate({"outputs": ["buffer_peak"], "axes": axes, "fixed": fixed})
-    yield "buffer_peak", "queues without pauses, up to a frame", worst(full["buffer_peak_error"]), "-", "-"
+    yield "`buffer_peak`", "queues without pauses, up to a frame", worst(full["buffer_peak_error"]), "-", "-"
 
 
 def collective_rows() -> Iterator[Sequence[str]]:
@@ -106,8 +112,8 @@ def collective_rows() -> Iterator[Sequence[str]]:
         where = ", ".join(holds) or "nowhere; an estimate, one switch"
         beyond = f"{worst(enough.sel(network=others))}; few credits: {', '.join(few)}"
         of_note = [worst(note.sel(program=program, credit_limit=limit, network=shown)) for limit in (512, 16)]
-        yield f"collective_latency, {program}", where, there, beyond, f"{of_note[0]}; few credits: {of_note[1]}"
-    yield "bus_bandwidth", "as collective_latency", "-", "-", "-"
+        yield f"`collective_latency`, {program}", where, there, beyond, f"{of_note[0]}; few credits: {of_note[1]}"
+    yield "`bus_bandwidth`", "as collective_latency", "-", "-", "-"
 
 
 def table() -> str:

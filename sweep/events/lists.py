@@ -2,6 +2,9 @@
 
 `lists` has for each list its first place and its last; -1 for the first where it is empty. `store` has the first of the
 places that were given back, -1 where there is none, the first of those that were never taken, and how many are taken.
+
+Arrays are not used in one branch only: numba would count references to them at each call, which takes longer than the
+rest.
 """
 
 from __future__ import annotations
@@ -27,11 +30,11 @@ def new_store() -> Places:
 def take(store: Places, after: Places) -> int:
     """A place that is in no list."""
     place = store[0]
-    if place >= 0:
-        store[0] = after[place]
-    else:
-        place = store[1]
-        store[1] += 1
+    fresh = place < 0
+    place = store[1] if fresh else place
+    following = after[place]
+    store[0] = -1 if fresh else following
+    store[1] += fresh
     store[2] += 1
     return int(place)
 
@@ -45,11 +48,11 @@ def give_back(store: Places, after: Places, place: int) -> None:
 
 def append(lists: Places, after: Places, line: int, place: int) -> None:
     """Put a place at the end of a list."""
+    first = lists[line, 0]
+    last = lists[line, 1]
+    after[place if first < 0 else last] = place
     after[place] = -1
-    if lists[line, 0] < 0:
-        lists[line, 0] = place
-    else:
-        after[lists[line, 1]] = place
+    lists[line, 0] = place if first < 0 else first
     lists[line, 1] = place
 
 

@@ -14,6 +14,9 @@ Numbers = NDArray[np.int64]
 ENDLESS = 1 << 40
 """More credits than can be used up."""
 
+MOST_KEPT = 1 << 26
+"""Frames and notes for which memory is set aside at the most; more are given up before they begin."""
+
 
 def follow_messages(
     messages: Numbers,
@@ -59,6 +62,7 @@ def follow_messages(
     winners = new_winners(times)
     limited = credit_limit < ENDLESS
     full = max(max_payload + overhead, minimum)
+    full_needed = int(np.ceil(full / credit_size))
     durations = np.zeros(2, np.int64)  # of a full frame, by the kind of wire
     delays = np.zeros((2, 2), np.int64)  # of a full frame until it may be sent on, by this and the next kind of wire
     for kind in range(2):
@@ -81,6 +85,12 @@ def follow_messages(
         if messages[message, 0] != messages[message, 1]:
             figures[1] += frames[message]
     left = count
+    longest = 1
+    for pair in range(ways.size - 1):
+        longest = max(longest, ways[pair + 1] - ways[pair])
+    places = figures[1] * (1 + (longest if by_hop else 1)) + 8  # for each frame, and for notes of its credits
+    if places > MOST_KEPT:
+        return GIVEN_UP
     # Lists: own messages of a chip by the wire that they take first, frames that wait for a wire, frames on the way,
     # messages that will have arrived, and credits on their way back.
     own = new_lists(many)
@@ -91,12 +101,12 @@ def follow_messages(
     arrival = np.zeros(count, np.int64)
     sent = np.zeros(count, np.int64)
     store = new_store()
-    places = 1 << 12
-    after = np.zeros(places, np.int64)
-    when = np.zeros(places, np.int64)
-    what = np.zeros(
-        (places, 3), np.int64
-    )  # of a frame its message, number, and place on the way; of a note its credits
+    # Memory is touched only as far as it is used.
+    after = np.empty(places, np.int64)
+    when = np.empty(places, np.int64)
+    message_of = np.empty(places, np.int64)
+    number_of = np.empty(places, np.int64)  # which of the message's frames it is; of a note how many credits
+    place_of = np.empty(places, np.int64)  # where on its way it is
     waiting = new_lists(many)
     flying = new_lists(many)
     notes = new_lists(pools)
@@ -147,7 +157,7 @@ def follow_messages(
             item = pop(flying, after, resource)
             following = flying[resource, 0]
             set_time(times, winners, resource, when[following] if following >= 0 else NEVER)
-            wire = wires[what[item, 2]]
+            wire = wires[place_of[item]]
             append(waiting, after, wire, item)
             due = max(now, free_at[wire])
             if due < times[2 * many + wire]:
@@ -172,9 +182,9 @@ def follow_messages(
                 item = waiting[wire, 0]
                 if item < 0:
                     continue
-                message = what[item, 0]
-                number = what[item, 1]
-                place = what[item, 2]
+                message = message_of[item]
+                number = number_of[item]
+                place = place_of[item]
             else:
                 message = own[wire, 0]
                 if message < 0:
@@ -182,9 +192,12 @@ def follow_messages(
                 number = sent[message]
                 place = ways[pair_of[message]]
             size = last[message] if number == frames[message] - 1 else full
-            needed = int(np.ceil(size / credit_size)) if limited and (by_hop or not passing) else 0
-            pool = (wire if by_hop else pair_of[message]) * channels + number % channels
-            due = due_with_credits(needed, pool, now, credits, notes, after, when, what, store)
+            channel = number % channels if channels > 1 else 0
+            needed = 0
+            if limited and (by_hop or not passing):
+                needed = full_needed if size == full else int(np.ceil(size / credit_size))
+            pool = (wire if by_hop else pair_of[message]) * channels + channel
+            due = due_with_credits(needed, pool, now, credits, notes, after, when, number_of, store)
             if due <= now:
                 chosen = 0 if passing else 1
                 break
@@ -196,11 +209,6 @@ def follow_messages(
         stuck[wire] = False
         turn[wire] = 1 - chosen
         credits[pool] -= needed
-        if store[1] + 4 > places:  # room for a frame, and for notes
-            after = doubled(after)
-            when = doubled(when)
-            what = doubled_rows(what)
-            places *= 2
         kind = kinds[wire]
         duration = durations[kind]
         if size != full:
@@ -221,8 +229,8 @@ def follow_messages(
                 owner = wires[place - 1]
                 note = take(store, after)
                 when[note] = now + duration + back
-                what[note, 0] = needed
-                put_in_time(notes, after, when, owner * channels + number % channels, note)
+                number_of[note] = needed
+                put_in_time(notes, after, when, owner * channels + channel, note)
                 if stuck[owner]:
                     set_time(times, winners, 2 * many + owner, max(now, free_at[owner]))
         else:
@@ -237,9 +245,9 @@ def follow_messages(
                 delay = forwarding(size, rates[kind], rates[following], awaited) + fixed
             if not passing:
                 item = take(store, after)
-                what[item, 0] = message
-                what[item, 1] = number
-            what[item, 2] = place + 1
+                message_of[item] = message
+                number_of[item] = number
+            place_of[item] = place + 1
             when[item] = now + flight + delay
             append(flying, after, wire, item)
             set_time(times, winners, wire, when[flying[wire, 0]])
@@ -252,8 +260,8 @@ def follow_messages(
                 drained[pool] = max(drained[pool], there) + drain
                 note = take(store, after)
                 when[note] = drained[pool] + back
-                what[note, 0] = int(np.ceil(size / credit_size))
-                put_in_time(notes, after, when, pool * channels + number % channels, note)
+                number_of[note] = full_needed if size == full else int(np.ceil(size / credit_size))
+                put_in_time(notes, after, when, pool * channels + channel, note)
                 owner = wire if by_hop else wires[ways[pair_of[message]]]
                 if stuck[owner]:
                     set_time(times, winners, 2 * many + owner, max(now, free_at[owner]))
@@ -271,8 +279,8 @@ def follow_messages(
     for wire in range(many):
         if ending == DEADLOCKED and stuck[wire]:
             item = waiting[wire, 0]
-            message = own[wire, 0] if item < 0 else what[item, 0]
-            number = sent[message] if item < 0 else what[item, 1]
+            message = own[wire, 0] if item < 0 else message_of[item]
+            number = sent[message] if item < 0 else number_of[item]
             size = last[message] if number == frames[message] - 1 else full
             pool = (wire if by_hop else pair_of[message]) * channels + number % channels
             figures[3] = message
@@ -315,13 +323,13 @@ def due_with_credits(
     notes: Places,
     after: Places,
     when: Times,
-    what: Numbers,
+    number_of: Numbers,
     store: Places,
 ) -> int:
     """When a pool has so many credits, which now become its own if they are back; NEVER if nobody owes them."""
     while notes[pool, 0] >= 0 and when[notes[pool, 0]] <= now:
         note = pop(notes, after, pool)
-        credits[pool] += what[note, 0]
+        credits[pool] += number_of[note]
         give_back(store, after, note)
     missing = needed - credits[pool]
     due = now
@@ -329,7 +337,7 @@ def due_with_credits(
     while missing > 0:
         if note < 0:
             return NEVER
-        missing -= what[note, 0]
+        missing -= number_of[note]
         due = when[note]
         note = after[note]
     return due
@@ -343,48 +351,36 @@ def forwarding(size: float, rate: float, following: float, awaited: float) -> in
 
 def put_in_order(own: Places, after: Places, sent: Numbers, wire: int, message: int) -> None:
     """Put a message among those of a wire by its number, but not before one of which frames are sent."""
-    first = own[wire, 0]
-    if first < 0 or own[wire, 1] < message:
-        append(own, after, wire, message)
-    elif message < first and sent[first] == 0:
-        after[message] = first
-        own[wire, 0] = message
-    else:
-        while after[first] >= 0 and after[first] < message:
-            first = after[first]
-        after[message] = after[first]
-        after[first] = message
-        if after[message] < 0:
-            own[wire, 1] = message
+    before = own[wire, 1] if own[wire, 0] >= 0 else -1
+    following = -1
+    if before > message:
+        before = -1
+        following = own[wire, 0]
+    while following >= 0 and (following < message or sent[following] > 0):
+        before = following
+        following = after[following]
+    put_between(own, after, wire, before, message, following)
 
 
 def put_in_time(notes: Places, after: Places, when: Times, pool: int, note: int) -> None:
     """Put a note among those of a pool by its time, behind those of the same time."""
-    first = notes[pool, 0]
-    if first < 0 or when[notes[pool, 1]] <= when[note]:
-        append(notes, after, pool, note)
-    elif when[note] < when[first]:
-        after[note] = first
-        notes[pool, 0] = note
-    else:
-        while when[after[first]] <= when[note]:
-            first = after[first]
-        after[note] = after[first]
-        after[first] = note
+    time = when[note]
+    before = notes[pool, 1] if notes[pool, 0] >= 0 else -1
+    following = -1
+    if before >= 0 and when[before] > time:
+        before = -1
+        following = notes[pool, 0]
+    while following >= 0 and when[following] <= time:
+        before = following
+        following = after[following]
+    put_between(notes, after, pool, before, note, following)
 
 
-def doubled(numbers: Numbers) -> Numbers:
-    """The same numbers, and room for as many again."""
-    larger = np.zeros(2 * numbers.size, np.int64)
-    for place in range(numbers.size):
-        larger[place] = numbers[place]
-    return larger
-
-
-def doubled_rows(rows: Numbers) -> Numbers:
-    """The same rows, and room for as many again."""
-    larger = np.zeros((2 * rows.shape[0], rows.shape[1]), np.int64)
-    for place in range(rows.shape[0]):
-        for column in range(rows.shape[1]):
-            larger[place, column] = rows[place, column]
-    return larger
+def put_between(lists: Places, after: Places, line: int, before: int, place: int, following: int) -> None:
+    """Put a place into a list between two others; -1: it becomes the first, or the last."""
+    after[place] = following
+    after[before if before >= 0 else place] = place if before >= 0 else following
+    first = lists[line, 0]
+    last = lists[line, 1]
+    lists[line, 0] = first if before >= 0 else place
+    lists[line, 1] = last if following >= 0 else place

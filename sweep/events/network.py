@@ -7,7 +7,7 @@ What a chip sends first takes a wire of its own, or its only port; then ports of
   `base_latency` later.
 - A switch sends a frame on once it has the bytes that `forwarding` needs, and so many that it does not run out of them,
   and after `switch_fixed`; frames for one port in the order in which they came. Its buffer is endless.
-- Where frames pass a chip, because a `network_shape` ring has no nearer way or a link is dead, the chip is as a switch to
+- Where frames pass a chip, because a ring has no nearer way or a link is dead, the chip is as a switch to
   them, and its wire takes turns between them and the chip's own.
 - Credits (`flow_control` cbfc): each virtual channel has `credit_limit` of them, which are there again once frames are
   drained, and a way back later. With `credit_span` path or note each pair of chips has its own, from end to end; with

@@ -18,7 +18,7 @@ from sweep.engine.news import ignore
 from sweep.events.simulation import DATA_ARRIVALS, FEMTOSECONDS
 from tests.benchmarks import row
 from tests.benchmarks.kernel import alternate
-from tests.events import simpy_incast, simpy_link, simpy_port
+from tests.events import simpy_incast, simpy_link, simpy_network, simpy_port
 from tests.events.test_port import arrivals
 
 
@@ -143,10 +143,44 @@ def incast(frames: int) -> tuple[Simulation, Callable[[], float]]:
     return simulation, lambda: max(simpy_incast.run(same)[0]) / FEMTOSECONDS + 150
 
 
+def network(frames: int) -> tuple[Simulation, Callable[[], float]]:
+    """An all-reduce around 16 chips through a switch, each of them simulated, with few credits, and the SimPy model."""
+    n = 16
+    chunk = 1344 * max(frames // (2 * (n - 1) * n), 1)
+    fixed = {
+        "message_size": chunk * n,
+        "chip_count": n,
+        "network_shape": "switched",
+        "switch_hops": 1,
+        "symmetric_chips": "all",
+        "credit_limit": 300,
+        "event_budget": 1e9,
+    }
+    way = {(chip, (chip + 1) % n): [(chip, 50.0), (n + chip, 50.0)] for chip in range(n)}
+    back = 150_000_000 + 2 * 5_000_000 + 500_000_000 + 1_280_000
+    same = simpy_network.Network(
+        messages=simpy_network.ring_all_reduce(n, chunk),
+        ways=way,
+        payload=1344,
+        overhead=58,
+        minimum=64,
+        gap=20,
+        awaited=64.0,
+        fixed=500_000_000,
+        flight=5_000_000,
+        base=150_000_000,
+        back=back,
+        credits=300,
+    )
+    simulation = Simulation("simulated_collective_latency", "simulated_collective_events", fixed)
+    return simulation, lambda: max(simpy_network.run(same)) / FEMTOSECONDS
+
+
 def measure(frames: int = 12_800, rounds: int = 5, many: int = 400) -> list[str]:
     """Lines of ratios; both models of the same work run in turn, and must give the same answer."""
     lines = []
-    for name, model, resources in (("link", link, 4), ("port", port, 4), ("incast", incast, 64)):
+    models = (("link", link, 4), ("port", port, 4), ("incast", incast, 64), ("ring all-reduce", network, 64))
+    for name, model, resources in models:
         simulation, other = model(frames)
         np.testing.assert_allclose(simulation.run()[0], other(), rtol=1e-12)
         pairs = zip(*alternate(simulation.run, other, rounds), strict=True)

@@ -210,12 +210,20 @@ def waits_below_a_class(above, load, small, large, arrivals, draw):
     return waits
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
-    ("above", "load", "within"),
-    [(0.05, 0.6, 0.03), (0.3, 0.3, 0.03), (0.2, 0.5, 0.03), (0.05, 0.05, 0.03), (0.2, 0.05, 0.04), (0.05, 0.2, 0.05)],
+    ("above", "load", "arrivals", "within"),
+    [
+        (0.05, 0.6, 200_000, 0.03),
+        (0.3, 0.3, 200_000, 0.03),
+        (0.2, 0.5, 200_000, 0.03),
+        (0.05, 0.05, 100_000, 0.03),
+        (0.2, 0.05, 50_000, 0.04),
+        (0.05, 0.2, 200_000, 0.05),
+    ],
 )
-def test_data_below_a_class_of_small_frames_waits_as_in_a_simulation(above, load, within):
-    waits = sorted(waits_below_a_class(above, load, 2.56, 56.24, 200_000, random.Random(SEED)))
+def test_data_below_a_class_of_small_frames_waits_as_in_a_simulation(above, load, arrivals, within):
+    waits = sorted(waits_below_a_class(above, load, 2.56, 56.24, arrivals, random.Random(SEED)))
     given = {"queueing_model": "priority", "priority_utilization": above, "egress_utilization": load, **MAXIMUM}
     assert sweep.quantities.queueing(**given) == pytest.approx(math.fsum(waits) / len(waits), rel=within)
     assert sweep.quantities.queueing_p99(**given) == pytest.approx(waits[int(0.99 * len(waits))], rel=within)
