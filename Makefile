@@ -45,6 +45,9 @@ demo: $(VENV)/.installed
 	$(BIN)/sweep run grids/incast_victim.yaml --overwrite
 	$(BIN)/sweep plot results/incast_victim.nc --of simulated_victim_latency \
 		--x buffer_size --y incast_senders --facet flow --at packet_format=standard -o results/incast_victim.png
+	$(BIN)/sweep run grids/congestion.yaml --overwrite
+	$(BIN)/sweep plot results/congestion.nc --of switch_depth --lines packet_format --x egress_utilization \
+		--at ecn_minimum=16384 -o results/congestion.png
 	MPLBACKEND=agg $(BIN)/python notebooks/packet_format_selection.py
 	MPLBACKEND=agg $(BIN)/python notebooks/where_the_formula_holds.py
 	$(BIN)/sweep show results/tp_allreduce.nc

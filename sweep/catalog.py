@@ -21,7 +21,7 @@ MODULES = {
         *("collective", "step_credits", "carried", "tree", "breakdown", "uneven"),
         "frame_trace",
     ),
-    "sweep.events": ("simulation", "link", "port", "crossbar", "incast", "fabrics", "network"),
+    "sweep.events": ("simulation", "link", "port", "crossbar", "incast", "fabrics", "network", "congestion", "traffic"),
 }
 """Files with parameters and quantities, by package."""
 

@@ -33,6 +33,8 @@ STATUS_CODE = {label: code for code, label in enumerate(STATUSES)}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Predicate = Callable[..., bool]
+Coordinates = tuple[float, ...] | tuple[str, ...]
+"""Coordinates of an extra dimension: numbers, or labels, of which kernels see the positions."""
 Choices = dict[str, str | tuple[str, ...] | None]
 """Labels of choice parameters, one or several each; None stands for an optional parameter without a value."""
 
@@ -89,12 +91,14 @@ class Output:
     """One named result of a quantity: its unit, its labels if it is categorical, its extra dimensions.
 
     `unstable` is its value where the status is unstable: inf for what grows without end, 0 for what comes to rest.
+    With `gaps` single elements along its extra dimensions may have no value: they are NaN, as its docstring says.
     """
 
     unit: str
     categories: tuple[str, ...] = ()
     dims: tuple[str, ...] = ()
     unstable: float = math.inf
+    gaps: bool = False
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -141,7 +145,7 @@ class Quantity:
     outputs: Mapping[str, Output]
     variants: tuple[Variant, ...]
     costly: bool = False
-    dims: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    dims: Mapping[str, Coordinates] = field(default_factory=dict)
     steps: Callable[..., float] | None = None
     internal: bool = False
 
@@ -155,7 +159,7 @@ class _Declaration:
     outputs: Mapping[str, Output] | None
     variants: tuple[Variant, ...]
     costly: bool
-    dims: Mapping[str, tuple[float, ...]]
+    dims: Mapping[str, Coordinates]
     steps: Callable[..., float] | None = None
     internal: bool = False
 
@@ -205,6 +209,11 @@ def quantity(
     return _declare(name, "scalar", outputs, when, fails, moot, costly, internal)
 
 
+def as_numbers(points: Coordinates) -> Any:
+    """Coordinates of an extra dimension as kernels take them: numbers, or for labels their positions."""
+    return list(range(len(points))) if isinstance(points[0], str) else points
+
+
 def prepared(*, unit: str, dims: tuple[str, ...] = (), internal: bool = False) -> Callable[[Function], Function]:
     """Declare a prepared quantity: called in Python with numbers, labels and tables, never compiled.
 
@@ -217,14 +226,15 @@ def prepared(*, unit: str, dims: tuple[str, ...] = (), internal: bool = False) -
 def kernel(
     *,
     outputs: Mapping[str, Output],
-    dims: Mapping[str, tuple[float, ...]],
+    dims: Mapping[str, Coordinates],
     fails: Mapping[str, Predicate] | None = None,
     steps: Callable[..., float] | None = None,
     internal: bool = False,
 ) -> Callable[[Function], Function]:
     """Declare a kernel: a function that returns one value per entry of `outputs`, in that order.
 
-    `dims` gives the coordinates of its extra dimensions; each is passed to the argument of its name, as an array.
+    `dims` gives the coordinates of its extra dimensions; each is passed to the argument of its name, as an array of its
+    numbers, or for labels of their positions.
     `steps`, a function of some of its inputs, says how many steps its loop takes, for estimates of time. `internal`: a
     grid cannot ask for its outputs.
     """

@@ -92,6 +92,14 @@ def incast_rows() -> Iterator[Sequence[str]]:
     yield "`buffer_peak`", "queues without pauses, up to a frame", worst(full["buffer_peak_error"]), "-", "-"
 
 
+def switch_rows() -> Iterator[Sequence[str]]:
+    axes = {"port_count": [2, 4, 8, 16, 32], "egress_utilization": [0.1, 0.3, 0.5, 0.7]}
+    fixed = {"acknowledgements": "off", "flow_control": "pfc", "sample_frames": 1_000_000}
+    error = sweep.validate({"outputs": ["switch_latency"], "axes": axes, "fixed": fixed})["switch_latency_error"]
+    many, few = worst(error.sel(port_count=32)), worst(error.sel(port_count=2))
+    yield "`switch_latency`", "Poisson traffic of 32 ports", many, f"{few} (2 ports)", "-"
+
+
 def collective_rows() -> Iterator[Sequence[str]]:
     found = validated("collectives")
     errors = found["collective_latency_error"]
@@ -119,7 +127,7 @@ def collective_rows() -> Iterator[Sequence[str]]:
 def table() -> str:
     """The table, in Markdown."""
     rows = [HEADER, ("---",) * len(HEADER)]
-    for part in (link_rows, queueing_rows, crossbar_rows, incast_rows, collective_rows):
+    for part in (link_rows, queueing_rows, crossbar_rows, incast_rows, switch_rows, collective_rows):
         rows += part()
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 

@@ -25,6 +25,7 @@ from sweep.engine.loopnest import KernelSource, NestCall, write_kernel
 from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan
 from sweep.errors import Fault, InputError
+from sweep.registry import as_numbers
 
 Array = NDArray[Any]
 Block = tuple[tuple[int, int], ...]
@@ -85,7 +86,7 @@ class Execution:
                 self.arrays[name] = np.float64(plan.fixed[name])
         for node in plan.graph.nodes.values():
             for dim, points in node.quantity.dims.items():
-                self.arrays[dim] = np.array(points, np.float64)
+                self.arrays[dim] = np.array(as_numbers(points), np.float64)
         for name in plan.prepared:
             self.arrays[f"kept_{name}"] = self.prepare(name)
         for call in source.calls:

@@ -352,7 +352,7 @@ class _NestWriter:
                 if status != "0":
                     yield f"if {status} != 0:"
                     yield f"    {target} = {self.missing(status, description.unstable)}"
-                checks.setdefault(status, []).append(f"np.abs({name}).sum()")
+                checks.setdefault(status, []).append("0.0" if description.gaps else f"np.abs({name}).sum()")
             elif description.categories:
                 yield f"{target} = {self.select(f'{status} == 0', name, absent(description))}"
             else:

@@ -16,7 +16,7 @@ from typing import Any
 from sweep.axis import Axis
 from sweep.engine.embed import source_of
 from sweep.engine.graph import Graph, Node, resolve
-from sweep.registry import Registry
+from sweep.registry import Coordinates, Registry
 
 STAGE_FROM_POINTS = 100_000
 """Nests with fewer iterations stage only what is marked costly: compiling more nests would cost more than it saves."""
@@ -70,7 +70,7 @@ class Plan:
         """The name of a value of a node, the first if it has several; all have the same axes."""
         return next(iter(self.graph.nodes[node].quantity.outputs))
 
-    def extra_dims(self, name: str) -> dict[str, tuple[float, ...]]:
+    def extra_dims(self, name: str) -> dict[str, Coordinates]:
         """Extra dimensions of an output with their coordinates."""
         node = self.graph.nodes[self.graph.owner[name]]
         return {dim: node.quantity.dims[dim] for dim in self.graph.output(name).dims}

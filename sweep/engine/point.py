@@ -10,7 +10,7 @@ import numpy as np
 
 from sweep.engine.graph import Branch, Graph, Node, resolve
 from sweep.errors import Fault, InputError, nearest
-from sweep.registry import NO_VALUE, STATUS_CODE, STATUSES, Registry, argument_names
+from sweep.registry import NO_VALUE, STATUS_CODE, STATUSES, Registry, argument_names, as_numbers
 
 
 def evaluate(graph: Graph, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -28,7 +28,8 @@ def evaluate(graph: Graph, given: Mapping[str, Any]) -> tuple[dict[str, Any], di
         statuses[name] = status
         values.update(zip(node.quantity.outputs, results, strict=True))
     for name in graph.outputs:
-        explained = statuses[graph.owner[name]] != "ok" or graph.output(name).categories
+        output = graph.output(name)
+        explained = statuses[graph.owner[name]] != "ok" or output.categories or output.gaps
         if not explained and not np.all(np.isfinite(values[name])):
             statuses[graph.owner[name]] = "error"
     return values, statuses
@@ -44,7 +45,7 @@ def _evaluate_node(
     status = _status(graph, branch, values, statuses)
     if status != "ok":
         return status, tuple(_failed(graph, name, status) for name in quantity.outputs)
-    coordinates = {name: np.array(points) for name, points in quantity.dims.items()}
+    coordinates = {name: np.array(as_numbers(points)) for name, points in quantity.dims.items()}
     result = branch.variant.function(*(_argument(name, {**values, **coordinates}) for name in branch.variant.inputs))
     results = tuple(result) if len(quantity.outputs) > 1 else (result,)
     return status, results

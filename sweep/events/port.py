@@ -45,7 +45,7 @@ sample_frames = parameter(
     integer=True,
     minimum=1000,
     maximum=1e12,
-    doc="Frames whose waits a simulated port counts (with bursts: messages), down to a multiple of 128",
+    doc="Frames that a simulated port or switch counts (a port with bursts: messages), down to a multiple of 128",
 )
 
 

@@ -54,8 +54,11 @@ SMALL_ARRIVALS = 2
 CELL_ARRIVALS = 3
 CONTENTION = 4
 ROUTES = 5
+TRAFFIC = 6
+MARKS = 7
 """Streams of random numbers: which frames break on a link; when data and small frames come to a port, and of what kind
-data are; what comes to a crossbar, and which of several inputs gets an output; by which spine a message goes."""
+data are; what comes to a crossbar, and which of several inputs gets an output; by which spine a message goes; what
+hosts send through a switch, and which frames it marks."""
 
 
 def femtoseconds(time: float) -> int:

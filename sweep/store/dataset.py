@@ -32,7 +32,9 @@ def to_dataset(grid: Grid, plan: Plan, values: Values, attributes: Mapping[str, 
         coordinates.update(axis_coordinates(axis, grid))
     for name in values.outputs:
         for dim, points in plan.extra_dims(name).items():
-            coordinates[dim] = ((dim,), np.array(points), {"long_name": dim, "units": "1"})
+            labels = isinstance(points[0], str)
+            described = {"long_name": dim.replace("_", " ")} | ({} if labels else {"units": "1"})
+            coordinates[dim] = ((dim,), np.array(points, dtype=object if labels else None), described)
     return xr.Dataset(variables, coordinates, attributes)
 
 

@@ -18,7 +18,7 @@ from sweep.engine.news import ignore
 from sweep.events.simulation import DATA_ARRIVALS, FEMTOSECONDS
 from tests.benchmarks import row
 from tests.benchmarks.kernel import alternate
-from tests.events import simpy_incast, simpy_link, simpy_network, simpy_port
+from tests.events import simpy_incast, simpy_link, simpy_network, simpy_port, simpy_switch
 from tests.events.test_port import arrivals
 
 
@@ -143,6 +143,61 @@ def incast(frames: int) -> tuple[Simulation, Callable[[], float]]:
     return simulation, lambda: max(simpy_incast.run(same)[0]) / FEMTOSECONDS + 150
 
 
+def switch(frames: int) -> tuple[Simulation, Callable[[], float]]:
+    """A switch with eight hosts, four classes, acknowledgements, pauses and marks, and its SimPy model (load)."""
+    ports, counted = 8, frames // 128 * 128
+    fixed = {
+        "port_count": ports,
+        "egress_utilization": 0.8,
+        "sample_frames": counted,
+        "flow_control": "pfc",
+        "buffer_size": 300_000,
+        "pause_delay": 300.0,
+        "ecn_minimum": 20_000,
+        "event_budget": 1e9,
+    }
+    same = simpy_switch.Given(
+        ports=ports,
+        pattern=0,
+        gap_between=1422 / 50 / 0.8 * 1e6,
+        burst=1,
+        response_share=0.5,
+        acknowledged=True,
+        queue_of=(0, 1, 2, 3),
+        sizes=(64, 64, 1402, 1402),
+        gap=20,
+        rates=(50.0, 50.0),
+        awaited=64.0,
+        fixed=500_000_000,
+        flight=0,
+        base=150_000_000,
+        pause=True,
+        pauses_classes=False,
+        credits=None,
+        credit_size=256,
+        back=150_000_000,
+        pause_delay=300_000_000,
+        reserve=50 * 300 + 1402,
+        ratio=0.85,
+        buffer=300_000,
+        alpha=1.0,
+        marks=(20_000, 80_000),
+        slows=True,
+        notice_gap=50_000_000_000,
+        recovery=55_000_000_000,
+        increase=0.005,
+        gain=1 / 256,
+        request_weight=1,
+        seed=1,
+    )
+
+    def utilization() -> float:
+        found = simpy_switch.run(same, counted // 16, counted)
+        return found.busy / (found.until - found.since) / ports
+
+    return Simulation("switch_utilization", "simulated_switch_events", fixed), utilization
+
+
 def network(frames: int) -> tuple[Simulation, Callable[[], float]]:
     """An all-reduce around 16 chips through a switch, each of them simulated, with few credits, and the SimPy model."""
     n = 16
@@ -176,10 +231,16 @@ def network(frames: int) -> tuple[Simulation, Callable[[], float]]:
     return simulation, lambda: max(simpy_network.run(same)) / FEMTOSECONDS
 
 
-def measure(frames: int = 12_800, rounds: int = 5, many: int = 400) -> list[str]:
+def measure(frames: int = 12_800, rounds: int = 5, many: int = 100) -> list[str]:
     """Lines of ratios; both models of the same work run in turn, and must give the same answer."""
     lines = []
-    models = (("link", link, 4), ("port", port, 4), ("incast", incast, 64), ("ring all-reduce", network, 64))
+    models = (
+        ("link", link, 4),
+        ("port", port, 4),
+        ("incast", incast, 64),
+        ("switch", switch, 64),
+        ("ring all-reduce", network, 64),
+    )
     for name, model, resources in models:
         simulation, other = model(frames)
         np.testing.assert_allclose(simulation.run()[0], other(), rtol=1e-12)
