@@ -193,11 +193,17 @@ class Execution:
 
     def compile_nest(self, run_empty_block: Callable[[], object]) -> None:
         """Compile a nest by running a block without points. Raises InputError for a formula that numba refuses."""
-        from numba.core.errors import NumbaError
+        from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
         try:
             with wide_vectors():
                 run_empty_block()
+        except UnsupportedBytecodeError:
+            what = (
+                "a formula cannot be compiled: its Python code is beyond numba, as where 'x if c else y' stands among"
+            )
+            what = f"{what} the many arguments of a call; give it a name before"
+            raise InputError([Fault("model", what)]) from None
         except NumbaError as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             source = next((f" ({line})" for line in lines if line.startswith("def q_")), "")

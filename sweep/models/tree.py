@@ -10,11 +10,14 @@
 | double_binary | 2 d alpha + 2 tm(D) | two binary trees with half of the bytes each, one port |
 
 d = floor(log2 n), the depth of a complete binary tree. A broadcast takes half of the alphas, and for tm(D) a factor of
-ceil(log2 n), floor(log2 n), (d + m - 1)/m, 2 and 1; the design note has none. The last two schedules are estimates:
-they leave out that the pipeline fills, and are up to 29 % low while a frame is short against alpha, up to half beyond
-that. With fewer than four chips no chip of a binary tree has two children below a parent, and single_binary pays one
-tm(D) less (for a broadcast with fewer than three). A message of fewer bytes than pieces has a piece per byte. Times in
-ns.
+ceil(log2 n), floor(log2 n), (d + m - 1)/m, 2 and 1; the design note has none. With fewer than four chips no chip of a
+binary tree has two children below a parent, and single_binary pays one tm(D) less (for a broadcast with fewer than
+three). A message of fewer bytes than pieces has a piece per byte. Times in ns.
+
+The last two schedules are estimates: they leave out that the pipeline fills, what its pieces cost, and that two chips
+can send up and down at once. With the best pieces they are up to 29 % low while a frame is short against alpha, up to
+half beyond that. Simulated with 16 pieces through one switch they are 22 % low to 17 % high for 8 and 16 chips, up to
+100 % high for two, and 50 % low for three (`grids/validate_collectives.yaml`).
 
 Source: design note, calc_cdma_collective_latency; Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth
 broadcast, reduction and scan, Parallel Computing 35, 2009.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sweep.axis import Axis
-from sweep.catalog import default_registry
+from sweep.catalog import default_registry, extended_registry
 from sweep.engine.execute import blocks, execute
 from sweep.engine.loopnest import as_boxes, write_kernel
 from sweep.engine.plan import make_plan
@@ -241,6 +241,23 @@ def test_a_formula_that_numba_cannot_type_is_refused(tmp_path):
     registry = model(tmp_path, "chip_count.first")
     with pytest.raises(InputError, match="a formula cannot be compiled"):
         execute(make_plan(registry, ["a"], [axis("chip_count", 1.0)], {}))
+
+
+@pytest.mark.heavy
+def test_a_choice_among_the_many_arguments_of_a_call_is_refused(tmp_path):
+    names = [f"x{number}" for number in range(33)]
+    (tmp_path / "many.py").write_text(
+        "from sweep import Output, kernel\n"
+        f"def first({', '.join(names)}):\n"
+        "    return x0\n"
+        "@kernel(outputs={'many': Output('1')}, dims={})\n"
+        "def many_arguments(chip_count: float) -> float:\n"
+        "    'A call with many arguments.'\n"
+        f"    return first(1.0 if chip_count > 1 else 2.0, {', '.join(['3.0'] * 32)})\n"
+    )
+    registry = extended_registry([tmp_path / "many.py"])
+    with pytest.raises(InputError, match="stands among the many arguments of a call; give it a name before"):
+        execute(make_plan(registry, ["many"], [axis("chip_count", 1.0)], {}))
 
 
 def test_integers_in_a_formula_do_not_wrap(tmp_path):
