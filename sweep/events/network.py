@@ -143,7 +143,8 @@ def network_simulation(
     alone = symmetric_chips == "one" and even and apart and not dead
     chips = 1 if alone else n
     most = most_messages(algorithm, tree_schedule, tree_pieces, steps, chip_count, message_size, chips)
-    names = 2.0 * n + float(n) * n * (switch_hops + 1)
+    pairs_there_could_be = float(chips) * n
+    names = 2.0 * n + pairs_there_could_be * (switch_hops + 1)
     if kind == FAT_TREE:
         names = 2.0 * n + 2 * (n / leaf_chips + 1) * spine_count
     elif kind == RING:
@@ -152,7 +153,9 @@ def network_simulation(
     slowest = max(slowest / min(wire_rate, port_rate), max(switch_fixed, max(propagation, base_latency)))
     slowest = max(slowest, max(drain_time, network_credit_return))
     shortest = max(frame_overhead, frame_minimum) / max(wire_rate, port_rate)
-    if most > MOST_MESSAGES or names > MOST_PLACES or slowest > LONGEST or shortest < SHORTEST:
+    if most > MOST_MESSAGES or max(names, pairs_there_could_be) > MOST_PLACES:
+        return given_up_at_once
+    if slowest > LONGEST or shortest < SHORTEST:
         return given_up_at_once
     messages = np.zeros((int(most), 2), np.int64)
     sizes = np.zeros(int(most))

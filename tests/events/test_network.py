@@ -28,6 +28,7 @@ from sweep.events.programs import (
 from sweep.events.simulation import DEADLOCKED, DONE, GIVEN_UP
 from tests.events import simpy_network
 from tests.events.simpy_network import Message, Network, ring_all_reduce
+from tests.models import point, points
 
 SEED = 20_261_204
 
@@ -694,3 +695,14 @@ def test_around_a_ring_of_unlike_links_the_mean_of_them_counts_and_not_the_longe
     near = 2 * (500 + 5 + 64 / 50)  # what a way within a leaf is shorter by
     # The chunk that takes longest crosses 7 of the 8 links, of which 5 are within a leaf.
     assert bool((abs(of_formula - simulated - 5 * near) < 1e-3).all())
+
+
+def test_more_chips_than_can_be_followed_are_given_up_and_many_that_one_stands_for_are_not():
+    many = {"chip_count": 2**24, "flow_control": "pfc", "message_size": 2**24}
+    for shape, hops in (("full_mesh", 0), ("ring", 0), ("switched", 3)):
+        for algorithm in ("ring", "tree", "direct", "halving_doubling"):
+            given = {**many, "network_shape": shape, "switch_hops": hops, "algorithm": algorithm}
+            assert point("simulated_collective_latency", symmetric_chips="all", **given).status == "budget"
+    given = {"chip_count": 20_000, "flow_control": "pfc", "message_size": 20_000}
+    found = points(("simulated_collective_latency", "collective_latency"), **given)
+    assert found["simulated_collective_latency"].value == pytest.approx(found["collective_latency"].value, rel=1e-12)
