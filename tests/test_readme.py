@@ -65,3 +65,9 @@ def test_every_formula_that_can_be_simulated_is_in_the_table_of_where_formulas_h
     names = default_registry().outputs
     for name in (name for name in names if f"simulated_{name}" in names):
         assert f"| `{name}`" in table, name
+
+
+def test_every_picture_of_the_readme_is_there():
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+    assert len(pictures) >= 9
+    assert [name for name in pictures if not (ROOT / name).exists()] == []
