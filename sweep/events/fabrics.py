@@ -155,11 +155,13 @@ def lay(
                 if broken and spines < 2:
                     return NO_WAY
                 spine = b % spines
+                other = b // spines  # by which of the others it goes around a dead link
                 if hashed:
-                    word, _, _, _ = words(seed, ROUTES, a * n + b)
+                    word, second, _, _ = words(seed, ROUTES, a * n + b)
                     spine = int(word) % spines
+                    other = int(second)
                 if broken and spine == 0:
-                    spine = 1 + (b // spines) % (spines - 1)
+                    spine = 1 + other % (spines - 1)
                 wires[end] = 2 * n + above * spines + spine
                 wires[end + 1] = 2 * n + leaves * spines + spine * leaves + below
                 end += 2

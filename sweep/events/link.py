@@ -422,13 +422,13 @@ def simulated_link_events(link_events: float) -> float:
     return link_events
 
 
-@quantity(unit="1", fails={"undefined": goes_on})
+@quantity(unit="1", fails={"budget": given_up, "undefined": goes_on})
 def deadlocked_channel(link_stuck_channel: float) -> float:
     """Virtual channel of a simulated link whose frame waits for credits that nobody owes; undefined where none does."""
     return link_stuck_channel
 
 
-@quantity(unit="1", fails={"undefined": goes_on})
+@quantity(unit="1", fails={"budget": given_up, "undefined": goes_on})
 def missing_credits(link_missing_credits: float) -> float:
     """Credits that the frame lacks which waits for ever; undefined where none does."""
     return link_missing_credits

@@ -88,9 +88,10 @@ def follow_messages(
     longest = 1
     for pair in range(ways.size - 1):
         longest = max(longest, ways[pair + 1] - ways[pair])
-    places = figures[1] * (1 + (longest if by_hop else 1)) + 8  # for each frame, and for notes of its credits
-    if places > MOST_KEPT:
+    of_frame = 1 + (longest if by_hop else 1)  # the frame, and notes of its credits
+    if float(figures[1]) * of_frame > MOST_KEPT:
         return GIVEN_UP
+    places = figures[1] * of_frame + 8
     # Lists: own messages of a chip by the wire that they take first, frames that wait for a wire, frames on the way,
     # messages that will have arrived, and credits on their way back.
     own = new_lists(many)
@@ -257,7 +258,7 @@ def follow_messages(
             there = now + duration + flight + base
             if limited:
                 pool = wire if by_hop else pair_of[message]
-                drained[pool] = max(drained[pool], there) + drain
+                drained[pool] = min(max(drained[pool], there) + drain, LATEST + 1)  # later nothing is followed
                 note = take(store, after)
                 when[note] = drained[pool] + back
                 number_of[note] = full_needed if size == full else int(np.ceil(size / credit_size))
@@ -285,6 +286,10 @@ def follow_messages(
             pool = (wire if by_hop else pair_of[message]) * channels + number % channels
             figures[3] = message
             figures[4] = int(np.ceil(size / credit_size)) - credits[pool]
+            note = notes[pool, 0]
+            while note >= 0:  # on their way back
+                figures[4] -= number_of[note]
+                note = after[note]
             break
     return ending
 

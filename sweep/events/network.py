@@ -26,10 +26,12 @@ ring, pairwise, direct, and halving_doubling of a power of two, on full_mesh and
 to neighbour also on a ring. `tree_schedule` says what trees do: binomial all bytes, one message at a time;
 binomial_own_links the same at once; pipelined and single_binary pieces in one tree, double_binary and note in two.
 
-Compare with `collective_latency`, which asks for links as its docstring says: no collective here waits for other
-traffic (`egress_utilization`), and credits are those of hardware, whatever `credit_scope`. Times in ns outside, in
-whole femtoseconds inside. Of events at the same time arrivals come first, then wires, each by number. Cost: an event
-for each frame, and two for each switch that it passes. Sources: `collective`, `tree`, `uneven`, `fabrics`.
+Compare with `collective_latency`, which asks for links as its docstring says: no frame here waits for other traffic
+(`egress_utilization`), and credits are those of hardware, whatever `credit_scope`. Their way back takes
+`credit_return_latency`, without it what the formula takes for the way out, the same for all pairs of chips. Times in
+ns outside, in whole femtoseconds inside. Of events at the same time arrivals come first, then wires, each by number.
+Cost: an event for each frame, and two for each switch that it passes. Sources: `collective`, `tree`, `uneven`,
+`fabrics`.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from sweep.events.fabrics import FAT_TREE, FULL_MESH, NO_WAY, RING, SWITCHED, ha
 from sweep.events.messages import ENDLESS, follow_messages
 from sweep.events.programs import most_messages, write_program
 from sweep.events.simulation import DEADLOCKED, DONE, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
+from sweep.models.tree import is_power_of_two
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 symmetric_chips = parameter(
@@ -57,11 +60,39 @@ MOST_PLACES = 1 << 24
 """Wires that could be, and places of ways over them, that a simulation may have."""
 
 
+def one_stands_for_all(
+    symmetric_chips: str,
+    collective: str,
+    algorithm: str,
+    ring_exchange: str,
+    chip_count: float,
+    network_shape: str,
+    dead_link: str,
+) -> bool:
+    """All chips do the same at the same time, and none is in another's way: one is simulated, if it may."""
+    to_neighbours = algorithm == "ring" and (collective != "all_to_all" or ring_exchange == "forwarded")
+    even = algorithm != "tree" and (algorithm != "halving_doubling" or is_power_of_two(chip_count))
+    apart = network_shape in ("full_mesh", "switched") or (network_shape == "ring" and to_neighbours)
+    return symmetric_chips == "one" and even and apart and dead_link == "none"
+
+
 def steps_of_network(
-    chip_count: float, message_size: float, max_payload: float, steps: float, switch_hops: float, symmetric_chips: str
+    chip_count: float,
+    message_size: float,
+    max_payload: float,
+    steps: float,
+    switch_hops: float,
+    symmetric_chips: str,
+    collective: str,
+    algorithm: str,
+    ring_exchange: str,
+    network_shape: str,
+    dead_link: str,
 ) -> float:
     """Each chip sends all bytes about twice; a frame is an event and two for each switch, one event ten steps."""
-    chips = 1.0 if symmetric_chips == "one" else chip_count
+    chips = chip_count
+    if one_stands_for_all(symmetric_chips, collective, algorithm, ring_exchange, chip_count, network_shape, dead_link):
+        chips = 1.0
     return (2 * message_size / max_payload + steps) * chips * (1 + 2 * switch_hops) * 10
 
 
@@ -137,10 +168,9 @@ def network_simulation(
     elif network_shape == "fat_tree":
         kind = FAT_TREE
     dead = dead_link == "first"
-    to_neighbours = algorithm == "ring" and (collective != "all_to_all" or ring_exchange == "forwarded")
-    even = algorithm != "tree" and (algorithm != "halving_doubling" or n & (n - 1) == 0)
-    apart = kind in (FULL_MESH, SWITCHED) or (kind == RING and to_neighbours)
-    alone = symmetric_chips == "one" and even and apart and not dead
+    alone = one_stands_for_all(
+        symmetric_chips, collective, algorithm, ring_exchange, chip_count, network_shape, dead_link
+    )
     chips = 1 if alone else n
     most = most_messages(algorithm, tree_schedule, tree_pieces, steps, chip_count, message_size, chips)
     pairs_there_could_be = float(chips) * n
@@ -151,11 +181,11 @@ def network_simulation(
         names = 2.0 * n * (switch_hops + 1)
     slowest = max((max_payload + frame_overhead), frame_minimum) + frame_gap
     slowest = max(slowest / min(wire_rate, port_rate), max(switch_fixed, max(propagation, base_latency)))
-    slowest = max(slowest, max(drain_time, network_credit_return))
-    shortest = max(frame_overhead, frame_minimum) / max(wire_rate, port_rate)
+    if usable_credits < np.inf:
+        slowest = max(slowest, max(drain_time, network_credit_return))
     if most > MOST_MESSAGES or max(names, pairs_there_could_be) > MOST_PLACES:
         return given_up_at_once
-    if slowest > LONGEST or shortest < SHORTEST:
+    if slowest > LONGEST:
         return given_up_at_once
     messages = np.zeros((int(most), 2), np.int64)
     sizes = np.zeros(int(most))
@@ -186,12 +216,17 @@ def network_simulation(
     pairs = np.zeros((made[0], 2), np.int64)
     count = 0
     frames = 0.0
+    least = np.inf
     for message in range(made[0]):
         sender = messages[message, 0]
         receiver = messages[message, 1]
         if sender == receiver:
             continue
-        frames += max(np.ceil(sizes[message] / max_payload), 1.0)
+        needs = max(np.ceil(sizes[message] / max_payload), 1.0)
+        frames += needs
+        carried = sizes[message] - (needs - 1.0) * max_payload
+        if carried > 0.0:
+            least = min(least, max(carried + frame_overhead, frame_minimum))
         if number_of[sender, receiver] < 0:
             number_of[sender, receiver] = count
             pairs[count, 0] = sender
@@ -203,7 +238,7 @@ def network_simulation(
         longest = (1 if alone else n) * (switch_hops + 1)
     elif kind == FAT_TREE:
         longest = 4.0
-    if longest * count > MOST_PLACES or frames > event_budget:
+    if longest * count > MOST_PLACES or frames > event_budget or least / max(wire_rate, port_rate) < SHORTEST:
         return given_up_at_once
     ways = np.zeros(count + 1, np.int64)
     wires = np.zeros(int(longest * count), np.int64)
@@ -313,13 +348,22 @@ def network_credit_return(credit_return_latency: float) -> float:
     return credit_return_latency
 
 
-@quantity("network_credit_return", when={"credit_return_latency": None, "credit_span": ("path", "note")})
+@quantity("network_credit_return", when={"flow_control": "pfc"})
+def no_network_credits() -> float:
+    """Latency of a credit on its way back in a simulated network: there are none."""
+    return 0.0
+
+
+@quantity(
+    "network_credit_return",
+    when={"credit_return_latency": None, "credit_span": ("path", "note"), "flow_control": "cbfc"},
+)
 def network_credit_return_over_path(step_span_latency: float) -> float:
-    """Latency of a credit on its way back in a simulated network: as long as the way out of a full frame."""
+    """Latency of a credit on its way back in a simulated network: what the formula takes for the way out."""
     return step_span_latency
 
 
-@quantity("network_credit_return", when={"credit_return_latency": None, "credit_span": "link"})
+@quantity("network_credit_return", when={"credit_return_latency": None, "credit_span": "link", "flow_control": "cbfc"})
 def network_credit_return_over_link(base_latency: float, propagation: float) -> float:
     """Latency of a credit on its way back in a simulated network: over one wire."""
     return base_latency + propagation
@@ -353,6 +397,7 @@ def alone(chip_count: float) -> bool:
     return chip_count <= 1
 
 
+WHO_WAITS: dict[str, Predicate] = {"infeasible": leads_nowhere, "budget": given_up, "undefined": goes_on}
 ENDINGS: dict[str, Predicate] = {"infeasible": leads_nowhere, "deadlock": stops_for_good, "budget": given_up}
 
 
@@ -413,19 +458,19 @@ def simulated_collective_events(network_events: float) -> float:
     return network_events
 
 
-@quantity(unit="1", fails={"undefined": goes_on})
+@quantity(unit="1", fails=WHO_WAITS)
 def deadlocked_sender(network_stuck_sender: float) -> float:
     """Chip of a simulated collective whose message waits for credits that nobody owes; undefined where none does."""
     return network_stuck_sender
 
 
-@quantity(unit="1", fails={"undefined": goes_on})
+@quantity(unit="1", fails=WHO_WAITS)
 def deadlocked_receiver(network_stuck_receiver: float) -> float:
     """Chip to which the message goes that waits for ever; undefined where none does."""
     return network_stuck_receiver
 
 
-@quantity(unit="1", fails={"undefined": goes_on})
+@quantity(unit="1", fails=WHO_WAITS)
 def lacking_credits(network_lacking_credits: float) -> float:
     """Credits that a frame of the message lacks that waits for ever; undefined where none does."""
     return network_lacking_credits

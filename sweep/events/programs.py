@@ -60,12 +60,14 @@ def around_the_ring(
     n: int,
     steps: int,
     size: float,
-    less: float,
+    passed_on: bool,
 ) -> None:
-    """In each step a message to the next chip, of `size` bytes in the first, and `less` fewer in each that follows."""
+    """In each step a message of `size` bytes to the next chip; `passed_on`: of as many times that as steps are left."""
     for step in range(steps):
         for chip in range(chips):
-            number = add_message(messages, sizes, made, chip, (chip + 1) % n, size - step * less)
+            number = add_message(
+                messages, sizes, made, chip, (chip + 1) % n, (steps - step) * size if passed_on else size
+            )
             if step > 0:
                 add_edge(edges, made, (step - 1) * chips + (chip - 1) % chips, number)
 
@@ -298,9 +300,9 @@ def write_program(
     chunk = message_size / chip_count
     chunk = np.ceil(chunk) if whole else chunk
     if algorithm == "ring" and collective != "all_to_all":
-        around_the_ring(messages, sizes, edges, made, chips, n, int(steps), chunk, 0.0)
+        around_the_ring(messages, sizes, edges, made, chips, n, int(steps), chunk, False)
     elif algorithm == "ring" and ring_exchange == "forwarded":
-        around_the_ring(messages, sizes, edges, made, chips, n, int(steps), (n - 1) * chunk, chunk)
+        around_the_ring(messages, sizes, edges, made, chips, n, int(steps), chunk, True)
     elif algorithm == "ring":
         to_all_others(messages, sizes, edges, made, chips, n, chunk, True)
     elif algorithm == "pairwise":

@@ -64,8 +64,8 @@ def programs(n: int, size: float = 8.0) -> dict[str, Program]:
     """Every program for n chips."""
     twins = twin_parents(n)
     return {
-        "ring all_reduce": Program(around_the_ring, n, n, 2 * (n - 1), size / n, 0.0),
-        "ring forwarded": Program(around_the_ring, n, n, n - 1, (n - 1) * size, size),
+        "ring all_reduce": Program(around_the_ring, n, n, 2 * (n - 1), size / n, False),
+        "ring forwarded": Program(around_the_ring, n, n, n - 1, size, True),
         "pairwise blocking": Program(to_all_others, n, n, size, True),
         "direct": Program(to_all_others, n, n, size, False),
         "direct all_reduce": Program(shares_and_sums, n, n, size),
@@ -448,7 +448,7 @@ def test_an_all_reduce_around_a_ring_takes_the_same_time_in_a_model_written_with
         1,
         9,
     )
-    program = Program(around_the_ring, 4, 4, 6, 5000.0, 0.0)
+    program = Program(around_the_ring, 4, 4, 6, 5000.0, False)
     assert program.messages == network.messages
     messages, sizes, edges = program.arrays
     arrays = {
@@ -706,3 +706,35 @@ def test_more_chips_than_can_be_followed_are_given_up_and_many_that_one_stands_f
     given = {"chip_count": 20_000, "flow_control": "pfc", "message_size": 20_000}
     found = points(("simulated_collective_latency", "collective_latency"), **given)
     assert found["simulated_collective_latency"].value == pytest.approx(found["collective_latency"].value, rel=1e-12)
+
+
+def test_chunks_of_any_size_that_are_passed_on_have_no_frame_too_many():
+    given = {"collective": "all_to_all", "chunking": "fractional", "chip_count": 10, "message_size": 2688}
+    found = points(("collective_latency", "simulated_collective_latency"), flow_control="pfc", **given)
+    assert found["simulated_collective_latency"].value == pytest.approx(found["collective_latency"].value, rel=1e-12)
+
+
+def test_long_drains_do_not_overflow_the_clock():
+    given = {"collective": "all_gather", "chip_count": 2, "message_size": 2 * 1344 * 13, "credit_limit": 72}
+    found = points(("collective_latency", "simulated_collective_latency"), drain_time=1e12, **given)
+    assert found["simulated_collective_latency"].value == pytest.approx(found["collective_latency"].value, rel=1e-12)
+
+
+def test_messages_without_headers_and_without_credits_can_be_simulated():
+    given = {"framing": "none", "message_size": 20_000, "flow_control": "pfc", "drain_time": 2e12}
+    found = points(("collective_latency", "simulated_collective_latency"), **given)
+    assert found["simulated_collective_latency"].value == pytest.approx(found["collective_latency"].value, rel=1e-12)
+
+
+def test_credits_on_their_way_back_are_not_lacking():
+    given = {"collective": "all_to_all", "algorithm": "direct", "network_shape": "ring", "chip_count": 4}
+    given |= {"message_size": 24252, "credit_span": "link", "credit_limit": 11, "drain_time": 1000.0}
+    found = points(("simulated_collective_latency", "lacking_credits"), **given)
+    assert found["simulated_collective_latency"].status == "deadlock"
+    assert found["lacking_credits"].value == 1
+
+
+def test_who_waits_for_ever_is_not_said_of_simulations_that_do_not_end():
+    assert point("deadlocked_sender", event_budget=5).status == "budget"
+    assert point("deadlocked_sender", chip_count=2, dead_link="first").status == "infeasible"
+    assert point("deadlocked_sender").status == "undefined"
