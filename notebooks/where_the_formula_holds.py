@@ -12,8 +12,9 @@
 # %% [markdown]
 # # Is the formula right here, or must the point be simulated?
 #
-# `grids/validate_collectives.yaml` has fifteen collectives on five networks, in both profiles of formulas (the exact one
-# also with credits carried from step to step), with many credits and with few. Each point is computed by its formula and simulated frame by frame.
+# `grids/validate_collectives.yaml` has fifteen collectives on five networks, with many credits and with few, in both
+# profiles of formulas, and in the exact one with credits carried from step to step. Each point is computed by its
+# formula and simulated frame by frame.
 
 # %%
 from pathlib import Path
