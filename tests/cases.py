@@ -73,7 +73,7 @@ def number(chance: Random, parameter: Parameter, few_frames: bool = False) -> fl
     if parameter.name in special:
         bends, low, high = special[parameter.name]
     elif parameter.unit == "ns":
-        bends, low, high = TIMES, 0, 2000
+        bends, low, high = [time for time in TIMES if parameter.allows(time)], 0, 2000
     else:
         low = parameter.minimum if parameter.minimum is not None else parameter.above or 0
         high = parameter.maximum if parameter.maximum is not None else parameter.below or 1e6
