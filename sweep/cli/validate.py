@@ -51,8 +51,7 @@ def command(
     """
     from sweep import api
     from sweep.errors import Fault, InputError, not_one_of
-    from sweep.views.heatmap import draw_heatmap
-    from sweep.views.validate import bad_points, twins, validation_table, with_errors, with_twins, without_rounding
+    from sweep.views.validate import bad_points, draw_errors, twins, validation_table, with_errors, with_twins
 
     if not tolerance >= 0:
         raise InputError([Fault("--tolerance", f"a number of percent from 0 is wanted, not {tolerance}")])
@@ -78,8 +77,7 @@ def command(
         found = with_errors(computed(each, made), own)
         table = validation_table(found, own, by)
         lines = ["", *table] if number else table
-        drawn = without_rounding(found, own)
-        place.deliver(found, lines, partial(draw_heatmap, drawn, f"{shown}_error", layout))
+        place.deliver(found, lines, partial(draw_errors, found, shown, layout))
         bad += sum(bad_points(found, formula, tolerance) for formula in own)
     if bad:
         click.echo(f"\n{bad} points are off by more than {tolerance:g} %, or fail")

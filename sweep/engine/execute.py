@@ -199,11 +199,8 @@ class Execution:
             with wide_vectors():
                 run_empty_block()
         except UnsupportedBytecodeError:
-            what = (
-                "a formula cannot be compiled: its Python code is beyond numba, as where 'x if c else y' stands among"
-            )
-            what = f"{what} the many arguments of a call; give it a name before"
-            raise InputError([Fault("model", what)]) from None
+            what = "its Python code is beyond numba, as where 'x if c else y' stands among the many arguments of a call"
+            raise InputError([Fault("model", f"a formula cannot be compiled: {what}; give it a name before")]) from None
         except NumbaError as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             source = next((f" ({line})" for line in lines if line.startswith("def q_")), "")

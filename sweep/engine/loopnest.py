@@ -8,7 +8,7 @@ function is called only while that is 0 (ok).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sweep.engine.embed import Embedder, constant
@@ -260,9 +260,11 @@ class _NestWriter:
         if not node.selectors:
             yield from self.compute_branch(node, node.branches[0])
             return
+        combinations = {*node.missing, *(case for branch in node.branches for case in branch.cases)}
+        possible = [set(labels) for labels in zip(*combinations, strict=True)]
         keyword = "if"
         for branch in node.branches:
-            yield f"{keyword} {self.condition(node, branch.cases)}:"
+            yield f"{keyword} {self.condition(node, possible, branch.cases)}:"
             for line in self.compute_branch(node, branch):
                 yield "    " + line
             keyword = "elif"
@@ -270,12 +272,8 @@ class _NestWriter:
         for line in self.no_variant(node):
             yield "    " + line
 
-    def condition(self, node: Node, cases: tuple[tuple[str, ...], ...]) -> str:
-        """The test for some combinations of labels. Without and/or: each would be a branch that has to be compiled."""
-        possible = [
-            {case[place] for branch in node.branches for case in (*branch.cases, *node.missing)}
-            for place in range(len(node.selectors))
-        ]
+    def condition(self, node: Node, possible: Sequence[set[str]], cases: tuple[tuple[str, ...], ...]) -> str:
+        """The test for some combinations of possible labels. Without and/or: each would be a branch to be compiled."""
         boxes = []
         for box in as_boxes(cases):
             tests = []

@@ -32,8 +32,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sweep.events.simulation import DEADLOCKED, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
-from sweep.events.switches import CREDITS, MOST_KEPT, NO_PAUSES, PAUSES, follow_incast
+from sweep.events.simulation import DEADLOCKED, FEMTOSECONDS, GIVEN_UP, LONGEST, MOST_KEPT, SHORTEST, femtoseconds
+from sweep.events.switches import control_of, follow_incast
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 
@@ -197,11 +197,6 @@ def incast_simulation(
     rates[2] = port_rate
     reserves[0] = headroom_share * pfc_headroom
     reserves[1] = headroom_share * trunk_headroom
-    control = NO_PAUSES
-    if flow_control == "cbfc":
-        control = CREDITS
-    elif pfc_enabled == "on":
-        control = PAUSES
     finish = np.zeros(senders + 1, np.int64)
     figures = np.zeros(7, np.int64)
     ending = follow_incast(
@@ -213,7 +208,7 @@ def incast_simulation(
         int(frame_gap),
         2 if has_classes > 0.0 and num_priorities >= 2.0 else 1,
         pauses_classes > 0.0,
-        control,
+        control_of(flow_control, pfc_enabled),
         int(credit_limit),
         int(credit_size),
         rates,

@@ -7,15 +7,13 @@ from numpy.typing import NDArray
 
 from sweep.events.eventlist import Times, new_times, new_winners, set_time
 from sweep.events.lists import Places, append, give_back, new_lists, new_store, pop, take
-from sweep.events.simulation import DEADLOCKED, DONE, GIVEN_UP, LATEST, NEVER, femtoseconds
+from sweep.events.simulation import DEADLOCKED, DONE, GIVEN_UP, LATEST, MOST_KEPT, NEVER, femtoseconds, forwarding
+from sweep.models.packet import last_frame_size
 
 Numbers = NDArray[np.int64]
 
 ENDLESS = 1 << 40
 """More credits than can be used up."""
-
-MOST_KEPT = 1 << 26
-"""Frames and notes for which memory is set aside at the most; more are given up before they begin."""
 
 
 def follow_messages(
@@ -50,10 +48,10 @@ def follow_messages(
     """The simulation, times in femtoseconds, sizes in bytes; see `programs` for messages, and `fabrics` for ways.
 
     `rates` are those of wires of kind 0 and 1, in B/ns. `done` becomes when each message has arrived, -1 if it has not;
-    `busy` for how long frames pass each wire. `figures` become events, frames of all messages, messages that have not
-    arrived, a message that waits for credits for ever, and how many it lacks. Each row of `trace`, as far as it
-    reaches, becomes a frame's start on a wire: its time, the wire, the message, which of its frames, and since when it
-    could have started. Returns how it ended.
+    `busy` for how long frames pass each wire. `figures` become events, frames of all messages, a message that waits
+    for credits for ever, and how many it lacks. Each row of `trace`, as far as it reaches, becomes a frame's start on a
+    wire: its time, the wire, the message, which of its frames, and since when it could have started. Returns how it
+    ended.
     """
     count = sizes.size
     many = kinds.size
@@ -77,11 +75,8 @@ def follow_messages(
     last = np.zeros(count)
     for message in range(count):
         done[message] = -1
-        needs = max(np.ceil(sizes[message] / max_payload), 1.0)
-        frames[message] = int(needs)
-        # A message without bytes is news that takes no time on the wire.
-        carried = sizes[message] - (needs - 1.0) * max_payload
-        last[message] = max(carried + overhead, minimum) if carried > 0.0 else 0.0
+        frames[message] = int(frames_of(sizes[message], max_payload))
+        last[message] = last_frame(sizes[message], max_payload, overhead, minimum)
         if messages[message, 0] != messages[message, 1]:
             figures[1] += frames[message]
     left = count
@@ -275,8 +270,7 @@ def follow_messages(
         else:
             set_time(times, winners, resource, NEVER)
     figures[0] = events
-    figures[2] = left
-    figures[3] = -1
+    figures[2] = -1
     for wire in range(many):
         if ending == DEADLOCKED and stuck[wire]:
             item = waiting[wire, 0]
@@ -284,11 +278,11 @@ def follow_messages(
             number = sent[message] if item < 0 else number_of[item]
             size = last[message] if number == frames[message] - 1 else full
             pool = (wire if by_hop else pair_of[message]) * channels + number % channels
-            figures[3] = message
-            figures[4] = int(np.ceil(size / credit_size)) - credits[pool]
+            figures[2] = message
+            figures[3] = int(np.ceil(size / credit_size)) - credits[pool]
             note = notes[pool, 0]
             while note >= 0:  # on their way back
-                figures[4] -= number_of[note]
+                figures[3] -= number_of[note]
                 note = after[note]
             break
     return ending
@@ -348,10 +342,16 @@ def due_with_credits(
     return due
 
 
-def forwarding(size: float, rate: float, following: float, awaited: float) -> int:
-    """Time from a frame's start on a wire until it can be sent on at the other end, which must not run out of it; in
-    femtoseconds, without flight and switch_fixed."""
-    return femtoseconds(max(min(awaited, size) / rate, size / rate - size / following))
+def frames_of(size: float, max_payload: float) -> float:
+    """Frames of a message; one without bytes is news, a frame that takes no time on the wire."""
+    return float(max(np.ceil(size / max_payload), 1.0))
+
+
+def last_frame(size: float, max_payload: float, overhead: float, minimum: float) -> float:
+    """Size of a message's last frame with its padding; 0 for news."""
+    frames = frames_of(size, max_payload)
+    has_bytes = size - (frames - 1.0) * max_payload > 0.0
+    return last_frame_size(size, frames, max_payload, overhead, minimum) if has_bytes else 0.0
 
 
 def put_in_order(own: Places, after: Places, sent: Numbers, wire: int, message: int) -> None:

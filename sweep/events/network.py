@@ -40,9 +40,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sweep.events.fabrics import FAT_TREE, FULL_MESH, NO_WAY, RING, SWITCHED, has_no_such_network, lay
-from sweep.events.messages import ENDLESS, follow_messages
+from sweep.events.messages import ENDLESS, follow_messages, frames_of, last_frame
 from sweep.events.programs import most_messages, write_program
 from sweep.events.simulation import DEADLOCKED, DONE, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
+from sweep.models.collective import alone
 from sweep.models.tree import is_power_of_two
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
@@ -168,10 +169,10 @@ def network_simulation(
     elif network_shape == "fat_tree":
         kind = FAT_TREE
     dead = dead_link == "first"
-    alone = one_stands_for_all(
+    one = one_stands_for_all(
         symmetric_chips, collective, algorithm, ring_exchange, chip_count, network_shape, dead_link
     )
-    chips = 1 if alone else n
+    chips = 1 if one else n
     most = most_messages(algorithm, tree_schedule, tree_pieces, steps, chip_count, message_size, chips)
     pairs_there_could_be = float(chips) * n
     names = 2.0 * n + pairs_there_could_be * (switch_hops + 1)
@@ -183,9 +184,7 @@ def network_simulation(
     slowest = max(slowest / min(wire_rate, port_rate), max(switch_fixed, max(propagation, base_latency)))
     if usable_credits < np.inf:
         slowest = max(slowest, max(drain_time, network_credit_return))
-    if most > MOST_MESSAGES or max(names, pairs_there_could_be) > MOST_PLACES:
-        return given_up_at_once
-    if slowest > LONGEST:
+    if most > MOST_MESSAGES or max(names, pairs_there_could_be) > MOST_PLACES or slowest > LONGEST:
         return given_up_at_once
     messages = np.zeros((int(most), 2), np.int64)
     sizes = np.zeros(int(most))
@@ -222,11 +221,10 @@ def network_simulation(
         receiver = messages[message, 1]
         if sender == receiver:
             continue
-        needs = max(np.ceil(sizes[message] / max_payload), 1.0)
-        frames += needs
-        carried = sizes[message] - (needs - 1.0) * max_payload
-        if carried > 0.0:
-            least = min(least, max(carried + frame_overhead, frame_minimum))
+        frames += frames_of(sizes[message], max_payload)
+        last = last_frame(sizes[message], max_payload, frame_overhead, frame_minimum)
+        if last > 0.0:
+            least = min(least, last)
         if number_of[sender, receiver] < 0:
             number_of[sender, receiver] = count
             pairs[count, 0] = sender
@@ -235,7 +233,7 @@ def network_simulation(
         pair_of[message] = number_of[sender, receiver]
     longest = 2 * (switch_hops + 1)
     if kind == RING:
-        longest = (1 if alone else n) * (switch_hops + 1)
+        longest = chips * (switch_hops + 1)
     elif kind == FAT_TREE:
         longest = 4.0
     if longest * count > MOST_PLACES or frames > event_budget or least / max(wire_rate, port_rate) < SHORTEST:
@@ -253,7 +251,7 @@ def network_simulation(
         routing == "hashed",
         int(seed),
         dead,
-        alone,
+        one,
         pairs[:count],
         ways,
         wires,
@@ -267,7 +265,7 @@ def network_simulation(
     rates[1] = port_rate
     done = np.zeros(made[0], np.int64)
     busy = np.zeros(many, np.int64)
-    figures = np.zeros(5, np.int64)
+    figures = np.zeros(4, np.int64)
     ending = follow_messages(
         messages,
         sizes,
@@ -300,7 +298,7 @@ def network_simulation(
     ends = np.zeros(chips, np.int64)
     for message in range(made[0]):
         for side in range(2):
-            chip = 0 if alone else messages[message, side]
+            chip = 0 if one else messages[message, side]
             ends[chip] = max(ends[chip], done[message])
     slowest_chip = 0
     for chip in range(chips):
@@ -315,18 +313,18 @@ def network_simulation(
     for wire in range(many):
         total += busy[wire]
         peak = max(peak, busy[wire])
-    stuck = max(figures[3], 0)
+    stuck = max(figures[2], 0)
     return (
         ends[chips - 1] / FEMTOSECONDS,
         finishes,
         float(slowest_chip),
         total / many / finish,
         peak / finish,
-        float(figures[1] * (n if alone else 1)),
+        float(figures[1] * (n if one else 1)),
         float(figures[0]),
         float(messages[stuck, 0]),
         float(messages[stuck, 1]),
-        float(figures[4]),
+        float(figures[3]),
         float(ending),
     )
 
@@ -390,11 +388,6 @@ def given_up(network_ending: float) -> bool:
 def leads_nowhere(network_ending: float) -> bool:
     """The dead link leaves two chips without a way."""
     return network_ending == NO_WAY
-
-
-def alone(chip_count: float) -> bool:
-    """A group of one chip sends nothing."""
-    return chip_count <= 1
 
 
 WHO_WAITS: dict[str, Predicate] = {"infeasible": leads_nowhere, "budget": given_up, "undefined": goes_on}

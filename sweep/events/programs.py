@@ -30,6 +30,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from sweep.models.tree import ceil_log2, floor_log2
+
 Numbers = NDArray[np.int64]
 Sizes = NDArray[np.float64]
 
@@ -110,9 +112,7 @@ def halves_and_doubles(
     Two partners exchange when both are ready. Chips beyond the largest power of two hand all bytes to a partner first,
     and get them back at the end.
     """
-    rounds = 0
-    while 2 << rounds <= n:
-        rounds += 1
+    rounds = int(floor_log2(float(n)))
     power = 1 << rounds
     partners = min(chips, power)
     has = np.full(partners, -1)  # the last message that a chip has to have
@@ -150,9 +150,7 @@ def binomial_tree(
 
     Blocking: a chip receives from one child after the other, and sends to one after the other.
     """
-    levels = 0
-    while 1 << levels < n:
-        levels += 1
+    levels = int(ceil_log2(float(n)))
     sent = np.full(n, -1)
     has = np.full(n, -1)  # the message after which a chip may go on
     if reduces:

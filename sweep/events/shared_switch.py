@@ -10,8 +10,8 @@ from sweep.events.eventlist import new_times, new_winners, set_time
 from sweep.events.histogram import bin_of
 from sweep.events.lists import append, give_back, new_lists, new_store, pop, take
 from sweep.events.port import later
-from sweep.events.simulation import DONE, GIVEN_UP, LATEST, MARKS, NEVER, TRAFFIC, femtoseconds
-from sweep.events.switches import CREDITS, GO, NO_PAUSES, PAUSES, RESERVED, SHARED, STOP, room
+from sweep.events.simulation import DONE, GIVEN_UP, LATEST, MARKS, NEVER, TRAFFIC, femtoseconds, forwarding
+from sweep.events.switches import CREDITS, GO, NO_PAUSES, PAUSES, RESERVED, SHARED, STOP, room, send
 
 Numbers = NDArray[np.int64]
 
@@ -127,8 +127,7 @@ def follow_traffic(
     for kind in range(4):
         for side in range(2):
             durations[side, kind] = femtoseconds((sizes[kind] + gap) / rates[side])
-        size = float(sizes[kind])
-        delays[kind] = femtoseconds(max(min(awaited, size) / rates[0], size / rates[0] - size / rates[1]))
+        delays[kind] = forwarding(float(sizes[kind]), rates[0], rates[1], awaited)
     reaction = max(pause_delay - flight - delays[REQUEST], 0)
     busy = np.zeros(2 * ports, np.bool_)
     leaving = np.zeros((ports, 4), np.int64)  # of the frame on a port's wire: its bytes, queue, line, part
@@ -248,8 +247,7 @@ def follow_traffic(
                 source[note] = line
                 kind_of[note] = STOP
                 when[note] = now + reaction
-                append(notes, after, host, note)
-                set_time(times, winners, host, when[notes[host, 0]])
+                send(notes, after, when, times, winners, host, note)
         elif resource < at_host:  # a host has a message to send
             number[host] += 1
             a, b, whom, what = words(seed, TRAFFIC, number[host] * ports + host)
@@ -394,8 +392,7 @@ def follow_traffic(
                     source[note] = line
                     kind_of[note] = -(-size // credit_size)
                     when[note] = now + back
-                    append(notes, after, line // queues, note)
-                    set_time(times, winners, line // queues, when[notes[line // queues, 0]])
+                    send(notes, after, when, times, winners, line // queues, note)
                 elif halted > 0:
                     go_on = max(ratio * room(buffer, alpha, used) - 2 * (full + gap), 0.0)
                     for line in range(lines):
@@ -408,8 +405,7 @@ def follow_traffic(
                             source[note] = line
                             kind_of[note] = GO
                             when[note] = now + reaction
-                            append(notes, after, line // queues, note)
-                            set_time(times, winners, line // queues, when[notes[line // queues, 0]])
+                            send(notes, after, when, times, winners, line // queues, note)
             wake = NEVER
             chosen = -1
             for place in range(queues):

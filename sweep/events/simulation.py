@@ -43,6 +43,9 @@ SHORTEST = 1e-2
 MOST_UNDER_WAY = 1 << 22
 """A simulation is given up before it begins if more frames than this may be on their way at once."""
 
+MOST_KEPT = 1 << 26
+"""Frames and notes for which memory is set aside at the most; more are given up before they begin."""
+
 DONE = 0
 DEADLOCKED = 1
 GIVEN_UP = 2
@@ -64,6 +67,12 @@ hosts send through a switch, and which frames it marks."""
 def femtoseconds(time: float) -> int:
     """A time in ns as whole femtoseconds; at most LONGEST."""
     return int(np.rint(min(time, LONGEST) * FEMTOSECONDS))
+
+
+def forwarding(size: float, rate: float, following: float, awaited: float) -> int:
+    """Time from a frame's start on a wire until it can be sent on at the other end, which must not run out of it; in
+    femtoseconds, without flight and switch_fixed."""
+    return femtoseconds(max(min(awaited, size) / rate, size / rate - size / following))
 
 
 def ring_mask(places: int) -> int:

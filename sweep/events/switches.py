@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from sweep.events.eventlist import Times, new_times, new_winners, set_time
 from sweep.events.lists import Places, append, give_back, new_lists, new_store, pop, take
-from sweep.events.simulation import DEADLOCKED, DONE, GIVEN_UP, LATEST, NEVER, femtoseconds
+from sweep.events.simulation import DEADLOCKED, DONE, GIVEN_UP, LATEST, NEVER, femtoseconds, forwarding
 
 NO_PAUSES = 0
 PAUSES = 1
@@ -17,9 +17,6 @@ CREDITS = 2
 SHARED = 1
 RESERVED = 2
 """Where in the buffer a frame is counted."""
-
-MOST_KEPT = 1 << 26
-"""Frames and notes for which memory is set aside at the most; more are given up before they begin."""
 
 STOP = -1
 GO = -2
@@ -88,7 +85,7 @@ def follow_incast(
     reactions = np.zeros(wires, np.int64)  # from a call for a pause until the sender heeds it
     for wire in range(wires):
         durations[wire] = femtoseconds((full + gap) / rate_of(wire, hosts, hops, rates))
-        delays[wire] = forwarding(wire, hosts, hops, full, rates, awaited)
+        delays[wire] = forwarding_on(wire, hosts, hops, full, rates, awaited)
         reactions[wire] = max(pause_delay - flight - delays[wire], 0)
     busy = np.zeros(wires, np.bool_)
     leaves = np.zeros((wires, 4), np.int64)  # of the frame on the wire: its bytes, queue, line by which it came, part
@@ -285,7 +282,7 @@ def follow_incast(
                 delay = delays[wire]
                 if bytes_sent != full:
                     duration = femtoseconds((bytes_sent + gap) / rate_of(wire, hosts, hops, rates))
-                    delay = forwarding(wire, hosts, hops, bytes_sent, rates, awaited)
+                    delay = forwarding_on(wire, hosts, hops, bytes_sent, rates, awaited)
                 set_time(times, winners, resource, now + duration)
                 when[item] = now + flight + (delay if wire < to_hosts else duration)
                 append(flying, after, wire, item)
@@ -305,18 +302,23 @@ def rate_of(wire: int, hosts: int, hops: int, rates: NDArray[np.float64]) -> flo
     return float(rates[0] if wire < hosts else rates[1] if wire < hosts + hops - 1 else rates[2])
 
 
-def forwarding(wire: int, hosts: int, hops: int, size: int, rates: NDArray[np.float64], awaited: float) -> int:
-    """Time from the start of a frame on a wire to a switch until the switch may send it on, without flight and
-    `switch_fixed`, in femtoseconds."""
-    rate = rate_of(wire, hosts, hops, rates)
+def forwarding_on(wire: int, hosts: int, hops: int, size: int, rates: NDArray[np.float64], awaited: float) -> int:
+    """`forwarding` of a frame on a wire to a switch."""
     following = rates[2] if max(wire - hosts + 1, 0) == hops - 1 else rates[1]
-    return femtoseconds(max(min(awaited, float(size)) / rate, size / rate - size / following))
+    return forwarding(float(size), rate_of(wire, hosts, hops, rates), following, awaited)
 
 
 def send(notes: Places, after: Places, when: Places, times: Times, winners: Times, wire: int, note: int) -> None:
     """Put a note on its way to the sender at the other end of a wire; notes do not overtake each other."""
     append(notes, after, wire, note)
     set_time(times, winners, wire, when[notes[wire, 0]])
+
+
+def control_of(flow_control: str, pfc_enabled: str) -> int:
+    """How a switch keeps its senders from sending too much, by the choices of a grid."""
+    if flow_control == "cbfc":
+        return CREDITS
+    return PAUSES if pfc_enabled == "on" else NO_PAUSES
 
 
 def lines_into(switch: int, hosts: int, classes: int) -> int:

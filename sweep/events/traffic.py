@@ -47,7 +47,7 @@ from sweep.events.histogram import BINS, quantile_of
 from sweep.events.sample import PARTS, interval, mean
 from sweep.events.shared_switch import ALL_TO_ALL, BURSTS, INCAST, PERMUTATION, POISSON, follow_traffic
 from sweep.events.simulation import FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
-from sweep.events.switches import CREDITS, NO_PAUSES, PAUSES
+from sweep.events.switches import control_of
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 switch_traffic = parameter(
@@ -224,11 +224,6 @@ def traffic_simulation(
         pattern = INCAST
     burst = int(burst_frames) if pattern == BURSTS else 1
     sources = ports - 1.0 if pattern == INCAST else 1.0
-    control = NO_PAUSES
-    if flow_control == "cbfc":
-        control = CREDITS
-    elif pfc_enabled == "on":
-        control = PAUSES
     queue_of = np.zeros(4, np.int64)
     sizes = np.zeros(4, np.int64)
     for kind in range(4):
@@ -270,7 +265,7 @@ def traffic_simulation(
             femtoseconds(switch_fixed),
             femtoseconds(propagation),
             femtoseconds(base_latency),
-            control,
+            control_of(flow_control, pfc_enabled),
             pauses_classes > 0.0,
             int(credit_limit),
             int(credit_size),

@@ -20,6 +20,7 @@ from sweep.errors import Fault, InputError
 from sweep.grid.reader import Grid
 from sweep.registry import STATUSES, Registry
 from sweep.views.compare import found_value, percent, worst_cells
+from sweep.views.cut import Layout
 from sweep.views.summary import text, unit_of
 
 PREFIX = "simulated_"
@@ -92,11 +93,14 @@ def with_errors(result: xr.Dataset, formulas: Sequence[str]) -> xr.Dataset:
     return result.assign(errors)
 
 
-def without_rounding(found: xr.Dataset, formulas: Sequence[str]) -> xr.Dataset:
-    """A result as it is drawn: errors of formulas that are only rounding are 0."""
-    errors = {f"{formula}_error": found[f"{formula}_error"] for formula in formulas}
-    drawn = {name: error.where((abs(error) > BANDS[0]) | error.isnull(), 0.0) for name, error in errors.items()}
-    return found.assign(drawn)
+def draw_errors(found: xr.Dataset, formula: str, layout: Layout, picture: Path) -> list[Path]:
+    """Draw the errors of a formula; those that are only rounding are 0."""
+    from sweep.views.heatmap import draw_heatmap
+
+    name = f"{formula}_error"
+    error = found[name]
+    drawn = found.assign({name: error.where((abs(error) > BANDS[0]) | error.isnull(), 0.0)})
+    return draw_heatmap(drawn, name, layout, picture)
 
 
 def bad_points(found: xr.Dataset, formula: str, tolerance: float) -> int:

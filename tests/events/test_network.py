@@ -322,7 +322,7 @@ def follow(
 ) -> tuple[int, list[int], Any, Any]:
     """How a simulation ends, when its messages have arrived, its figures, and the starts of frames, at most `rows`."""
     done, busy = np.zeros(len(network.messages), np.int64), np.zeros(len(arrays["kinds"]), np.int64)
-    figures, trace = np.zeros(5, np.int64), np.full((rows, 5), -1)
+    figures, trace = np.zeros(4, np.int64), np.full((rows, 5), -1)
     ending = follow_messages(
         *arrays.values(),
         float(network.payload),
@@ -420,9 +420,9 @@ def test_ten_thousand_random_networks_end_and_break_no_rule():
             assert min(done) >= 0
             assert len({(message, number) for _, _, message, number, _ in starts.tolist()}) == frames
         else:
-            stuck = network.messages[figures[3]]
-            assert done[figures[3]] == -1
-            assert figures[4] > 0
+            stuck = network.messages[figures[2]]
+            assert done[figures[2]] == -1
+            assert figures[3] > 0
             assert network.credits is not None
             assert stuck.sender != stuck.receiver
     assert endings[DONE] > 8000
