@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sweep.axis import Axis
@@ -116,6 +116,7 @@ def test_a_choice_axis_emits_branches_for_its_listed_values_only():
     assert "q_disc_area" not in write_kernel(make_plan(TOY, ["area"], [axis("shape", "box", "star")], {})).text
 
 
+@settings(deadline=None, database=None)
 @given(st.sets(st.tuples(*[st.sampled_from("abcd")] * 3), min_size=1))
 def test_the_test_for_a_branch_holds_for_its_combinations_of_labels_and_no_other(cases):
     boxes = as_boxes(cases)
