@@ -21,7 +21,18 @@ MODULES = {
         *("collective", "step_credits", "carried", "tree", "breakdown", "uneven"),
         "frame_trace",
     ),
-    "sweep.events": ("simulation", "link", "port", "crossbar", "incast", "fabrics", "network", "congestion", "traffic"),
+    "sweep.events": (
+        "simulation",
+        "link",
+        "port",
+        "crossbar",
+        "incast",
+        "fabrics",
+        "network",
+        "congestion",
+        "recording",
+        "traffic",
+    ),
 }
 """Files with parameters and quantities, by package."""
 

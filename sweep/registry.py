@@ -43,8 +43,9 @@ Choices = dict[str, str | tuple[str, ...] | None]
 class Parameter:
     """What a grid may give a value to.
 
-    Exactly one of four kinds: a number (`unit`), a whole number (`integer`), a choice among labels (`choices`, or the
-    keys of the table parameter named by `table`), or a table (`default` is a mapping of labels to records).
+    Exactly one of five kinds: a number (`unit`), a whole number (`integer`), a choice among labels (`choices`, or the
+    keys of the table parameter named by `table`), a table (`default` is a mapping of labels to records), or a file
+    (`reads` makes of its text and its name what prepared quantities get; it raises InputError for what is wrong).
     """
 
     name: str
@@ -59,6 +60,17 @@ class Parameter:
     integer: bool = False
     choices: tuple[str, ...] = ()
     table: str | None = None
+    reads: Callable[[str, str], Any] | None = None
+
+    @property
+    def is_file(self) -> bool:
+        """Whether its value is a file."""
+        return self.reads is not None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its value is a number."""
+        return not (self.is_choice or self.is_table or self.is_file)
 
     @property
     def is_choice(self) -> bool:
@@ -177,13 +189,16 @@ def parameter(
     integer: bool = False,
     choices: tuple[str, ...] = (),
     table: str | None = None,
+    reads: Callable[[str, str], Any] | None = None,
 ) -> Parameter:
     """Declare a parameter; it takes the name of the module attribute that it is assigned to.
 
     `default` is a value in `unit`, a label, a table, a function of other parameters and quantities (used where the
     grid gives no value), or None for an optional parameter on which variants are selected.
     """
-    return Parameter("", unit, default, doc, source, minimum, above, maximum, below, integer, tuple(choices), table)
+    return Parameter(
+        "", unit, default, doc, source, minimum, above, maximum, below, integer, tuple(choices), table, reads
+    )
 
 
 def quantity(
@@ -215,10 +230,10 @@ def as_numbers(points: Coordinates) -> Any:
 
 
 def prepared(*, unit: str, dims: tuple[str, ...] = (), internal: bool = False) -> Callable[[Function], Function]:
-    """Declare a prepared quantity: called in Python with numbers, labels and tables, never compiled.
+    """Declare a prepared quantity: called in Python with numbers, labels, tables and what files hold, never compiled.
 
-    Returns a number, or an array with the extra dimensions `dims`; NaN where there is no value. `internal`: a grid
-    cannot ask for it.
+    Returns a number, or an array with the extra dimensions `dims`; NaN where there is no value. Arrays may be of
+    different sizes: kernels then see NaN behind the end of the smaller ones. `internal`: a grid cannot ask for it.
     """
     return _declare(None, "prepared", Output(unit, (), dims), (), None, None, False, internal)
 
@@ -408,6 +423,8 @@ class Registry:
         for name in dict.fromkeys((*variant.inputs, *predicates)):
             if name not in self and not (name in node.dims and name in variant.inputs):
                 yield f"needs {name!r}, which does not exist{nearest(name, self.names())}"
+            elif node.kind != "prepared" and name in self.parameters and self.parameters[name].is_file:
+                yield f"takes {name!r}, a file; only prepared quantities can"
         for name in argument_names(node.steps) if node.steps else ():
             if name not in variant.inputs or name in node.dims:
                 yield f"takes {name!r} for its steps, which is none of its inputs"

@@ -25,6 +25,7 @@ from sweep.engine.loopnest import KernelSource, NestCall, write_kernel
 from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan
 from sweep.errors import Fault, InputError
+from sweep.file import content_of
 from sweep.registry import as_numbers
 
 Array = NDArray[Any]
@@ -79,7 +80,9 @@ class Execution:
         self.module = module
         self.arrays: dict[str, Any] = {}
         self.nest_status: dict[str, Array] = {}
-        for name in plan.graph.parameters:
+        for name, parameter in plan.graph.parameters.items():
+            if parameter.is_file:
+                continue  # only prepared quantities take it
             if name in plan.axis_of:
                 self.arrays[f"{name}_"] = self.axis_values(name)
             elif isinstance(plan.fixed[name], (int, float)):
@@ -116,17 +119,21 @@ class Execution:
                 results.append(np.asarray(branch.variant.function(*arguments), np.float64))
             except Exception as error:
                 raise reject(branch.variant.function, 1, f"{type(error).__name__}: {error}") from error
-        shape = tuple(plan.axes[dim].size for dim in dims)
-        return np.stack(results).reshape(shape + results[0].shape)
+        own_shape = tuple(map(max, zip(*(result.shape for result in results), strict=True)))
+        together = np.full((len(results), *own_shape), np.nan)
+        for number, result in enumerate(results):
+            place: tuple[Any, ...] = (number, *map(slice, result.shape))
+            together[place] = result
+        return together.reshape(tuple(plan.axes[dim].size for dim in dims) + own_shape)
 
     def prepared_argument(self, name: str, position: Mapping[str, int]) -> Any:
         """The value of an input of a prepared quantity at a position along its axes."""
         plan = self.plan
         if name in plan.fixed:
-            return plan.fixed[name]
+            return content_of(plan.fixed[name])
         if name in plan.axis_of:
             dim = plan.axis_of[name]
-            return plan.axes[dim].members[name][position[dim]]
+            return content_of(plan.axes[dim].members[name][position[dim]])
         return self.arrays[f"kept_{name}"][tuple(position[dim] for dim in plan.dims[name])]
 
     def allocate(self, argument: str) -> Array:

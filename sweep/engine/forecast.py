@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sweep.engine.embed import reject
 from sweep.engine.graph import Branch, Node
 from sweep.engine.plan import Plan
+from sweep.file import content_of
 from sweep.registry import STATUS_CODE, STATUSES, Predicate, Variant, argument_names, first_line
 
 MAX_CALLS = 100_000
@@ -112,7 +113,7 @@ class _Forecaster:
         self.graph = plan.graph
         self.positions = positions
         self.reasons: list[str] = []
-        self.unknown: list[str] = []
+        self.unknown: dict[str, dict[str, None]] = {}  # what cannot be told, and for which nodes
         self.values: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {}
         self.codes: dict[str, _Codes] = {}
 
@@ -125,7 +126,7 @@ class _Forecaster:
             if node.quantity.steps and self.is_cheap(node.quantity.steps)
         }
         whole = all(len(self.positions[dim]) == axis.size for dim, axis in self.plan.axes.items())
-        unknown = tuple(dict.fromkeys(self.unknown))
+        unknown = tuple(f"{what} ({', '.join(nodes)})" for what, nodes in self.unknown.items())
         return Forecast(self.failures(), unknown, steps, exact=whole and not unknown)
 
     def failures(self) -> tuple[Failure, ...]:
@@ -163,7 +164,7 @@ class _Forecaster:
             if self.is_cheap(predicate):
                 yield label, predicate
             elif label not in UNFORESEEN:
-                self.unknown.append(f"{label}: {text_of(predicate)} ({node.quantity.name})")
+                self.unknown.setdefault(f"{label}: {text_of(predicate)}", {})[node.quantity.name] = None
 
     def is_cheap(self, function: Callable[..., Any]) -> bool:
         """Whether the arguments of a function come without running a kernel."""
@@ -200,11 +201,11 @@ class _Forecaster:
 
     def parameter(self, name: str) -> tuple[tuple[str, ...], list[Any]]:
         if name not in self.plan.axis_of:
-            value = self.plan.fixed[name]
+            value = content_of(self.plan.fixed[name])
             return (), [np.float64(value) if isinstance(value, (int, float)) else value]
         dim = self.plan.axis_of[name]
         members = self.plan.axes[dim].members[name]
-        return (dim,), [members[position] for position in self.positions[dim]]
+        return (dim,), [content_of(members[position]) for position in self.positions[dim]]
 
     def quantity(self, name: str) -> tuple[tuple[str, ...], list[Any]]:
         """Values of a quantity, NaN where its node has failed."""
@@ -311,7 +312,7 @@ class _Forecaster:
     def unless_moot(self, node: Node, codes: _Codes, moot: Predicate) -> _Codes:
         """Statuses of inputs, but ok where they do not matter."""
         if not self.is_cheap(moot):
-            self.unknown.append(f"{text_of(moot)}, so that failures do not matter ({node.quantity.name})")
+            self.unknown.setdefault(f"{text_of(moot)}, so that failures do not matter", {})[node.quantity.name] = None
             return codes
         holds = self.holds(moot)
         dims = self.axes_of((), (*codes.dims, *holds.dims))

@@ -178,7 +178,7 @@ class _Resolver:
         return Node(quantity, selectors, branches, tuple(missing), inputs)
 
     def is_axis_of_labels(self, key: str) -> bool:
-        return self.varying.get(key) is not None
+        return self.varying.get(key) is not None and self.registry.parameters[key].is_choice
 
     def matters(
         self,

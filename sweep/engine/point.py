@@ -10,6 +10,7 @@ import numpy as np
 
 from sweep.engine.graph import Branch, Graph, Node, resolve
 from sweep.errors import Fault, InputError, nearest
+from sweep.file import File, content_of
 from sweep.registry import NO_VALUE, STATUS_CODE, STATUSES, Registry, argument_names, as_numbers
 
 
@@ -52,7 +53,7 @@ def _evaluate_node(
 
 
 def _argument(name: str, values: Mapping[str, Any]) -> Any:
-    value = values[name]
+    value = content_of(values[name])
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -86,6 +87,9 @@ def check_given(registry: Registry, given: Mapping[str, Any]) -> None:
             if value not in labels:
                 hint = nearest(str(value), labels)
                 faults.append(Fault(name, f"is one of {', '.join(labels)}, not {value!r}{hint}"))
+        elif parameter.is_file:
+            if isinstance(value, str) and not isinstance(value, File):
+                faults.append(Fault(name, f"takes what parameters.{name}.reads makes of a file's text and name"))
         elif not parameter.is_table and (isinstance(value, (str, bool)) or not parameter.allows(float(value))):
             faults.append(Fault(name, f"takes a number {parameter.bounds} in {parameter.unit}, not {value!r}"))
     if faults:

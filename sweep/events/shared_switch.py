@@ -10,7 +10,7 @@ from sweep.events.eventlist import new_times, new_winners, set_time
 from sweep.events.histogram import bin_of
 from sweep.events.lists import append, give_back, new_lists, new_store, pop, take
 from sweep.events.port import later
-from sweep.events.simulation import DONE, GIVEN_UP, LATEST, MARKS, NEVER, TRAFFIC, femtoseconds, forwarding
+from sweep.events.simulation import DEADLOCKED, DONE, GIVEN_UP, LATEST, MARKS, NEVER, TRAFFIC, femtoseconds, forwarding
 from sweep.events.switches import CREDITS, GO, NO_PAUSES, PAUSES, RESERVED, SHARED, STOP, room, send
 
 Numbers = NDArray[np.int64]
@@ -26,6 +26,7 @@ BURSTS = 1
 PERMUTATION = 2
 ALL_TO_ALL = 3
 INCAST = 4
+TRACE = 5
 """Who sends to whom, and when."""
 
 ROUNDS = 5
@@ -40,6 +41,10 @@ def follow_traffic(
     pattern: int,
     gap_between: float,
     burst: int,
+    messages: NDArray[np.float64],
+    payload: int,
+    overhead: int,
+    minimum: int,
     response_share: float,
     acknowledged: bool,
     queue_of: Numbers,
@@ -79,14 +84,16 @@ def follow_traffic(
 ) -> int:
     """The simulation, times in femtoseconds, sizes in bytes; `rates` of hosts and ports in B/ns.
 
-    `queue_of` has the queue of each kind of frame, `sizes` their bytes. `gap_between` is the mean time between messages
-    of a host. `marks` are the bytes in a queue from which frames are marked by chance, and at which all are. Counts
-    after the first sixteenth of the sample.
+    `queue_of` has the queue of each kind of frame, `sizes` their bytes if they are full. `gap_between` is the mean time
+    between messages of a host. `marks` are the bytes in a queue from which frames are marked by chance, and at which
+    all are. Counts after the first sixteenth of the sample; with pattern TRACE, for which `messages` are followed
+    until all is done, from the beginning.
 
-    `stays` become the mean times that `part` data frames each stay in the switch; `counts` histograms of latencies by
-    kind, `totals` their sums. `figures` become events, data frames that arrived, busy time of all ports (with incast of
-    that of host 0), bytes times time in the buffer, most bytes in the buffer, pauses, their time, marks, drops, the
-    time for which was counted, the longest latency of each kind, and notices. Each row of `trace`, as far as it
+    `stays` become the mean times that `part` data frames each stay in the switch (not with TRACE); `counts` histograms
+    of latencies by kind, `totals` their sums. `figures` become events, data frames that arrived, busy time of all ports
+    (with incast of that of host 0), bytes times time in the buffer, most bytes in the buffer, pauses, their time,
+    marks, drops, the time for which was counted, the longest latency of each kind, notices, the time that all data
+    frames stayed in the switch, their payload, and when the last of them arrived. Each row of `trace`, as far as it
     reaches, becomes a frame that arrived: when, its kind, source, goal, when it was made, how long it stayed in the
     switch. Returns how it ended.
     """
@@ -117,6 +124,8 @@ def follow_traffic(
     marked = np.empty(places, np.int64)
     line_of = np.empty(places, np.int64)  # the host and queue for which it is counted
     part_of = np.empty(places, np.int64)  # and where
+    size_of = np.empty(places, np.int64)
+    payload_of = np.empty(places, np.int64)
     own = new_lists(lines)
     flying = new_lists(ports)
     waiting = new_lists(lines)
@@ -148,8 +157,12 @@ def follow_traffic(
     used = 0
     halted = 0
     spare = max(buffer - full * ports * (queues if apart else 1), 0.0)
+    following_message = np.zeros(ports, np.int64)
     for host in range(ports):
-        if pattern != INCAST or host > 0:
+        if pattern == TRACE:
+            following_message[host] = first_of(messages, host)
+            set_time(times, winners, made + host, time_of(messages, following_message[host], host))
+        elif pattern != INCAST or host > 0:
             first = 0
             if pattern != ALL_TO_ALL:
                 a, b, _, _ = words(seed, TRAFFIC, host)
@@ -157,7 +170,7 @@ def follow_traffic(
             set_time(times, winners, made + host, first)
     skipped = part * stays.size // 16
     delivered = 0
-    counting = False
+    counting = pattern == TRACE
     total = 0.0
     in_part = 0
     parts = 0
@@ -170,6 +183,9 @@ def follow_traffic(
     while parts < stays.size:
         resource = winners[1]
         now = times[resource]
+        if now == NEVER:
+            ending = DONE if store[2] == 0 else DEADLOCKED
+            break
         if events >= budget or now > LATEST or store[2] + 16 > places:
             ending = GIVEN_UP
             break
@@ -199,7 +215,7 @@ def follow_traffic(
             following = flying[host, 0]
             set_time(times, winners, resource, when[following] if following >= 0 else NEVER)
             kind = kind_of[item]
-            size = sizes[kind]
+            size = size_of[item]
             line = host * queues + (queue_of[kind] if apart else 0)
             out = goal[item]
             queue = out * queues + queue_of[kind]
@@ -252,26 +268,40 @@ def follow_traffic(
             number[host] += 1
             a, b, whom, what = words(seed, TRAFFIC, number[host] * ports + host)
             receiver = 0
-            if pattern == PERMUTATION:
+            count = burst
+            kind = RESPONSE if what < response_share * WORDS else REQUEST
+            left = payload * burst
+            if pattern == TRACE:
+                place = following_message[host]
+                following_message[host] += 1
+                receiver = int(messages[place, 2])
+                left = int(messages[place, 3])
+                count = max(-(-left // payload), 1)
+                kind = RESPONSE if messages[place, 4] > 0 else REQUEST
+            elif pattern == PERMUTATION:
                 receiver = (host + 1) % ports
             elif pattern == ALL_TO_ALL:
                 receiver = (host + 1 + (number[host] - 1) % (ports - 1)) % ports
             elif pattern != INCAST:
                 receiver = (host + 1 + (int(whom) * (ports - 1) >> 32)) % ports
-            kind = RESPONSE if what < response_share * WORDS else REQUEST
-            if store[2] + burst + 16 > places:
+            if store[2] + count + 16 > places:
                 ending = GIVEN_UP
                 break
-            for _ in range(burst):
+            for _ in range(count):
                 item = take(store, after)
                 born[item] = now
                 kind_of[item] = kind
                 source[item] = host
                 goal[item] = receiver
                 marked[item] = 0
+                payload_of[item] = min(left, payload)
+                size_of[item] = max(payload_of[item] + overhead, minimum)
+                left -= payload_of[item]
                 append(own, after, host * queues + queue_of[kind], item)
             following_time = now + int(np.rint(gap_between))
-            if pattern != ALL_TO_ALL:
+            if pattern == TRACE:
+                following_time = time_of(messages, following_message[host], host)
+            elif pattern != ALL_TO_ALL:
                 following_time = later(now, gap_between, unit(a, b))
             set_time(times, winners, resource, following_time)
             wake_host = True
@@ -299,6 +329,9 @@ def follow_traffic(
                 delivered += 1
                 if counting:
                     figures[1] += 1.0
+                    figures[15] += float(came[item])
+                    figures[16] += float(payload_of[item])
+                    figures[17] = float(now)
                     total += came[item]
                     in_part += 1
                     if in_part == part:
@@ -329,6 +362,8 @@ def follow_traffic(
                     source[item] = host
                     goal[item] = sender
                     marked[item] = 0
+                    payload_of[item] = 0
+                    size_of[item] = sizes[kind_of[item]]
                     append(own, after, host * queues + queue_of[kind_of[item]], item)
                     wake_host = True
         elif resource < from_host:  # a source that was slowed down comes back
@@ -353,7 +388,7 @@ def follow_traffic(
                 if item < 0 or (control == PAUSES and paused[line]):
                     continue
                 kind = kind_of[item]
-                needed = -(-sizes[kind] // credit_size) if control == CREDITS else 0
+                needed = -(-size_of[item] // credit_size) if control == CREDITS else 0
                 if credits[line] < needed:
                     continue
                 if kind >= REQUEST and pace[host] > now:
@@ -367,12 +402,17 @@ def follow_traffic(
                 credits[line] -= needed
                 turn[host] = turn[host] + 1 if chosen == queues - 2 else 0
                 busy[host] = True
+                size = size_of[item]
                 duration = durations[0, kind]
+                delay = delays[kind]
+                if size != sizes[kind]:
+                    duration = femtoseconds((size + gap) / rates[0])
+                    delay = forwarding(float(size), rates[0], rates[1], awaited)
                 if kind >= REQUEST:
-                    pace[host] = now + femtoseconds((sizes[kind] + gap) / rate[host])
+                    pace[host] = now + femtoseconds((size + gap) / rate[host])
                 set_time(times, winners, resource, now + duration)
                 came[item] = now + flight
-                when[item] = now + flight + delays[kind]
+                when[item] = now + flight + delay
                 append(flying, after, host, item)
                 set_time(times, winners, at_switch + host, when[flying[host, 0]])
         else:
@@ -422,12 +462,15 @@ def follow_traffic(
                 kind = kind_of[item]
                 turn[ports + out] = turn[ports + out] + 1 if chosen == queues - 2 else 0
                 busy[ports + out] = True
-                leaving[out, 0] = sizes[kind]
+                size = size_of[item]
+                leaving[out, 0] = size
                 leaving[out, 1] = out * queues + chosen
                 leaving[out, 2] = line_of[item]
                 leaving[out, 3] = part_of[item]
                 came[item] = now - came[item]
                 duration = durations[1, kind]
+                if size != sizes[kind]:
+                    duration = femtoseconds((size + gap) / rates[1])
                 if counting and (pattern != INCAST or out == 0):
                     figures[2] += float(duration)
                 set_time(times, winners, resource, now + duration)
@@ -443,6 +486,25 @@ def follow_traffic(
     figures[0] = events
     figures[9] = last - since
     return ending
+
+
+def first_of(messages: NDArray[np.float64], host: int) -> int:
+    """Place of the first recorded message of a host, or of a later one; behind the last if there is none."""
+    low = 0
+    high = messages.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        before = messages[middle, 0] < host
+        low = middle + 1 if before else low
+        high = high if before else middle
+    return low
+
+
+def time_of(messages: NDArray[np.float64], place: int, host: int) -> int:
+    """When a recorded message is made; NEVER if the host has no such message."""
+    if place >= messages.shape[0] or messages[place, 0] != host:
+        return NEVER
+    return femtoseconds(messages[place, 1])
 
 
 def in_turn(place: int, queues: int, responses_first: bool) -> int:

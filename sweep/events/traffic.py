@@ -10,6 +10,7 @@ Each of `port_count` hosts has a link to the switch and one back, and sends mess
 | permutation | Poisson | the next host |
 | all_to_all | always after the same time | each other host in turn, no two the same at a time |
 | incast | Poisson | host 0, which sends none |
+| trace | as `traffic_trace` says, a file | as it says, messages of any size |
 
 Each port gets data of `egress_utilization` times its rate; with incast, that of host 0. A share `response_share` of the
 messages are responses, the others requests. A receiver answers each data frame with an acknowledgement (a frame without
@@ -31,6 +32,7 @@ Latencies of classes count from when a message is made until its frame has arriv
 `simulated_switch_latency` from when the first bit of a data frame comes to the switch until it leaves (compare with
 `switch_latency`). They count once a sixteenth of `sample_frames` data frames have arrived. Hosts may be given more than
 they can send: then their own queues grow, and latencies of classes are unstable, but what the switch does settles.
+A trace is followed once, until all is done, and all counts.
 
 Times in ns outside, in whole femtoseconds inside. Of events at the same time notes to hosts come first, then frames at
 the switch, messages, frames at hosts, sources that come back, wires, ports, each by number. Cost: about ten events a
@@ -44,14 +46,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sweep.events.histogram import BINS, quantile_of
-from sweep.events.sample import PARTS, interval, mean
-from sweep.events.shared_switch import ALL_TO_ALL, BURSTS, INCAST, PERMUTATION, POISSON, follow_traffic
-from sweep.events.simulation import FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
+from sweep.events.sample import PARTS, interval
+from sweep.events.shared_switch import ALL_TO_ALL, BURSTS, INCAST, PERMUTATION, POISSON, TRACE, follow_traffic
+from sweep.events.simulation import DEADLOCKED, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
 from sweep.events.switches import control_of
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 switch_traffic = parameter(
-    choices=("poisson", "bursts", "permutation", "all_to_all", "incast"),
+    choices=("poisson", "bursts", "permutation", "all_to_all", "incast", "trace"),
     default="poisson",
     doc="What the hosts of a simulated switch send, and when",
     source="",
@@ -85,9 +87,9 @@ MOST_WAITING = 1 << 22
 """Frames that may be waiting or under way at once."""
 
 
-def has_one_port(port_count: float) -> bool:
-    """The switch has nobody to send to."""
-    return port_count < 2
+def has_no_host(port_count: float, switch_traffic: str, trace_hosts: float) -> bool:
+    """The switch has nobody to send to, or the trace names hosts that it does not have."""
+    return port_count < 2 or (switch_traffic == "trace" and trace_hosts > port_count)
 
 
 def is_overloaded(
@@ -102,6 +104,8 @@ def is_overloaded(
     port_rate: float,
 ) -> bool:
     """A port, or a host's link, gets at least as much as it can send; its queue has no mean."""
+    if switch_traffic == "trace":
+        return False
     answers = 0.0
     if acknowledgements == "on" and switch_traffic != "incast":
         answers = (max(frame_overhead, frame_minimum) + frame_gap) / frame_pitch
@@ -109,14 +113,14 @@ def is_overloaded(
     return egress_utilization * (1 + answers) * port_rate >= carried
 
 
-def is_idle(egress_utilization: float) -> bool:
+def is_idle(switch_traffic: str, egress_utilization: float, trace_frames: float) -> bool:
     """No data come whose latencies could be counted."""
-    return egress_utilization <= 0
+    return trace_frames <= 0 if switch_traffic == "trace" else egress_utilization <= 0
 
 
-def steps_of_traffic(sample_frames: float) -> float:
+def steps_of_traffic(switch_traffic: str, sample_frames: float, trace_frames: float) -> float:
     """Ten events a data frame, each of which takes as long as ten steps."""
-    return sample_frames * 100
+    return (trace_frames if switch_traffic == "trace" else sample_frames) * 100
 
 
 @kernel(
@@ -134,13 +138,14 @@ def steps_of_traffic(sample_frames: float) -> float:
         "traffic_paused": Output("ns"),
         "traffic_marks": Output("1"),
         "traffic_notices": Output("1"),
+        "traffic_finish": Output("ns"),
         "traffic_dropped": Output("1"),
         "traffic_events": Output("1"),
         "traffic_settled": Output("1"),
         "traffic_ending": Output("1"),
     },
     dims={"traffic_class": CLASSES, "quantile": QUANTILES},
-    fails={"infeasible": has_one_port, "undefined": is_idle},
+    fails={"infeasible": has_no_host, "undefined": is_idle},
     steps=steps_of_traffic,
     internal=True,
 )
@@ -149,6 +154,10 @@ def traffic_simulation(
     switch_traffic: str,
     egress_utilization: float,
     burst_frames: float,
+    trace_messages: NDArray[np.float64],
+    trace_hosts: float,
+    trace_frames: float,
+    trace_end: float,
     response_share: float,
     acknowledgements: str,
     max_payload: float,
@@ -209,6 +218,7 @@ def traffic_simulation(
     float,
     float,
     float,
+    float,
 ]:
     """A switch followed frame by frame: how long data frames stay, latencies of classes, what its ports carry, its
     buffer, pauses, marks and drops, events, whether the sample is long enough, and its ending."""
@@ -222,6 +232,8 @@ def traffic_simulation(
         pattern = ALL_TO_ALL
     elif switch_traffic == "incast":
         pattern = INCAST
+    elif switch_traffic == "trace":
+        pattern = TRACE
     burst = int(burst_frames) if pattern == BURSTS else 1
     sources = ports - 1.0 if pattern == INCAST else 1.0
     queue_of = np.zeros(4, np.int64)
@@ -242,10 +254,17 @@ def traffic_simulation(
     stays = np.zeros(PARTS)
     counts = np.zeros((4, BINS), np.int64)
     totals = np.zeros(4)
-    figures = np.zeros(15)
-    between = burst * sources * frame_pitch / port_rate / egress_utilization
+    figures = np.zeros(18)
+    between = 0.0
+    if pattern != TRACE:
+        between = burst * sources * frame_pitch / port_rate / egress_utilization
+    recorded = 0
+    while recorded < trace_messages.shape[0] and not np.isnan(trace_messages[recorded, 0]):
+        recorded += 1
     longest = max(max(switch_fixed, max(propagation, base_latency)), max(pause_delay, max(cnp_interval, between)))
     longest = max(longest, max(rate_recovery_time, frame_pitch / min(wire_rate, port_rate)))
+    if pattern == TRACE:
+        longest = max(longest, trace_end)
     shortest = min(sizes[0], sizes[2]) / max(wire_rate, port_rate)
     share = buffer_alpha if buffer_management == "dynamic" else np.inf
     ending = GIVEN_UP
@@ -255,6 +274,10 @@ def traffic_simulation(
             pattern,
             between * FEMTOSECONDS,
             burst,
+            trace_messages[:recorded],
+            int(max_payload),
+            int(frame_overhead),
+            int(frame_minimum),
             response_share,
             acknowledgements == "on",
             queue_of,
@@ -304,16 +327,18 @@ def traffic_simulation(
                 within = min(quantile_of(counts[kind], quantile[k]), figures[10 + kind])
                 quantiles[kind, k] = within / FEMTOSECONDS
     width, settled = interval(stays)
+    if pattern == TRACE:
+        width, settled = 0.0, True
     span = max(figures[9], 1.0)
     counted = 1.0 if pattern == INCAST else port_count
     long_enough = 1.0 if settled else 0.0
     return (
-        mean(stays) / FEMTOSECONDS,
+        figures[15] / max(figures[1], 1.0) / FEMTOSECONDS,
         width / FEMTOSECONDS,
         frames,
         means,
         quantiles,
-        figures[1] * max_payload / span * FEMTOSECONDS,
+        figures[16] / span * FEMTOSECONDS,
         figures[2] / span / counted,
         figures[3] / span,
         figures[4],
@@ -321,6 +346,7 @@ def traffic_simulation(
         figures[6] / FEMTOSECONDS,
         figures[7],
         figures[14],
+        figures[17] / FEMTOSECONDS,
         figures[8],
         figures[0],
         long_enough,
@@ -336,14 +362,41 @@ def given_up(traffic_ending: float) -> bool:
     return traffic_ending == GIVEN_UP
 
 
+def stops_for_good(traffic_ending: float) -> bool:
+    """The simulation comes to where frames wait for credits that nobody owes."""
+    return traffic_ending == DEADLOCKED
+
+
 def lacks_sample(traffic_ending: float, traffic_settled: float) -> bool:
     """The simulation is given up, or its sample is too short to tell how sure its mean is."""
     return traffic_ending == GIVEN_UP or traffic_settled <= 0
 
 
-ENDINGS: dict[str, Predicate] = {"budget": given_up}
-IN_SWITCH: dict[str, Predicate] = {"budget": lacks_sample}
-FROM_HOST: dict[str, Predicate] = {"unstable": is_overloaded, "budget": lacks_sample}
+def nothing_arrives(traffic_finish: float) -> bool:
+    """All data frames are dropped."""
+    return traffic_finish <= 0
+
+
+def is_no_sample(switch_traffic: str, traffic_finish: float) -> bool:
+    """A trace is no sample of anything, so that nothing is unsure about its mean; or all data frames are dropped."""
+    return switch_traffic == "trace" or traffic_finish <= 0
+
+
+def never_completes(switch_traffic: str, traffic_dropped: float) -> bool:
+    """There is no trace that could end, or frames of it are dropped."""
+    return switch_traffic != "trace" or traffic_dropped > 0
+
+
+ENDINGS: dict[str, Predicate] = {"deadlock": stops_for_good, "budget": given_up}
+SAMPLED: dict[str, Predicate] = {"deadlock": stops_for_good, "budget": lacks_sample}
+IN_SWITCH: dict[str, Predicate] = {**SAMPLED, "undefined": nothing_arrives}
+FROM_HOST: dict[str, Predicate] = {"unstable": is_overloaded, **SAMPLED}
+
+
+@quantity(unit="ns", fails={**ENDINGS, "undefined": never_completes})
+def trace_completion_time(traffic_finish: float) -> float:
+    """Time until the last data frame of a trace through a simulated switch has arrived."""
+    return traffic_finish
 
 
 @quantity(unit="ns", fails=IN_SWITCH)
@@ -352,7 +405,7 @@ def simulated_switch_latency(traffic_stay: float) -> float:
     return traffic_stay
 
 
-@quantity(unit="ns", fails=IN_SWITCH)
+@quantity(unit="ns", fails={**SAMPLED, "undefined": is_no_sample})
 def simulated_switch_latency_interval(traffic_stay_interval: float) -> float:
     """Half of the width of the 99.9 % confidence interval of simulated_switch_latency."""
     return traffic_stay_interval

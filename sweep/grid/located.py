@@ -61,17 +61,18 @@ class Document:
     faults: tuple[Fault, ...]
 
 
-def read_text(path: Path, shown: str = "") -> str:
-    """The text of a file that the user named; InputError, which calls it `shown`, where there is none."""
+def read_text(path: Path, shown: str = "", most: int = MAX_BYTES) -> str:
+    """The text of a file that the user named; InputError, which calls it `shown`, where there is none, or one of more
+    than `most` bytes."""
     shown = shown or str(path)
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
+            content = file.read(most + 1)
     except (OSError, ValueError) as error:
         raise InputError([Fault(shown, f"cannot be read: {getattr(error, 'strerror', error)}")]) from None
-    if len(content) > MAX_BYTES:
-        what = f"has more than {MAX_BYTES // 10**6} MB; spaced axes such as {{linspace: [0, 1, 1000]}} keep it short"
-        raise InputError([Fault(shown, what)])
+    if len(content) > most:
+        advice = "; spaced axes such as {linspace: [0, 1, 1000]} keep it short" if most == MAX_BYTES else ""
+        raise InputError([Fault(shown, f"has more than {most // 10**6} MB{advice}")])
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

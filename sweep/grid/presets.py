@@ -20,10 +20,12 @@ MAX_DEPTH = 50
 
 @dataclass(frozen=True)
 class Preset:
-    """A set of values: its name (a file's is its path from the grid's folder), its file's digest, what it says."""
+    """A set of values: its name (a file's is its path from the grid's folder), its file's digest and folder, what it
+    says."""
 
     name: str
     digest: str
+    folder: Path
     parameters: Mapping[str, Located]
 
 
@@ -129,4 +131,4 @@ class _Reader:
         if not isinstance(values, dict):
             self.fault(root.value["parameters"], "parameters is a mapping of parameters to values")
             return
-        self.found.append(Preset(name, hashlib.sha256(text.encode()).hexdigest()[:16], values))
+        self.found.append(Preset(name, hashlib.sha256(text.encode()).hexdigest()[:16], path.parent, values))

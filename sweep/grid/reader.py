@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sweep.axis import Axis
 from sweep.errors import Fault, InputError, in_order, nearest
+from sweep.file import File
 from sweep.grid.located import Document, Located, Number, from_python, read_text, read_yaml
 from sweep.grid.presets import read_presets
-from sweep.grid.values import SPACED, RejectedError, read_axis, read_list, read_table, read_value
+from sweep.grid.values import SPACED, Reading, RejectedError, read_axis, read_file, read_list, read_table, read_value
 from sweep.registry import Parameter, Registry, is_reserved
 
 KEYS = ("title", "presets", "outputs", "axes", "zip", "fixed")
@@ -39,6 +40,12 @@ class Grid:
     given_by: Mapping[str, str]
     registry: Registry
     dropped: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Names of the files that parameters name, with the digests of what they hold."""
+        along = [x for axis in self.axes for values in axis.members.values() for x in values]
+        return {str(x): x.digest for x in (*self.fixed.values(), *along) if isinstance(x, File)}
 
 
 def load_grid(
@@ -71,6 +78,15 @@ def load_grid(
     return grid
 
 
+def moved(item: Located, folder: Path, to: Path) -> Located:
+    """Names of files in a folder as another folder has them."""
+    if isinstance(item.value, list):
+        return replace(item, value=[moved(element, folder, to) for element in item.value])
+    if not isinstance(item.value, str) or folder.absolute() == to.absolute():
+        return item
+    return replace(item, value=os.path.relpath(folder / item.value, to))
+
+
 def shown(path: Path) -> str:
     """A path as text, also where its name is none."""
     return os.fsencode(path).decode("utf-8", "replace")
@@ -97,11 +113,11 @@ class _Reader:
         names = self.outputs(outputs or self.output_list(root))
         axes, zipped, fixed = (self.mapping(root, key) for key in ("axes", "zip", "fixed"))
         self.check_once(axes, zipped, fixed)
-        self.apply_settings(settings, axes, zipped, fixed)
+        self.apply_settings(self.seen_from_here(settings, Path.cwd()), axes, zipped, fixed)
         presets, faults = read_presets(root.value.get("presets"), self.folder)
         self.faults += faults
         for preset in presets:
-            self.read_fixed(preset.parameters, preset.name)
+            self.read_fixed(self.seen_from_here(preset.parameters, preset.folder), preset.name)
         self.read_fixed(fixed, "")
         dimensions = [*self.plain_axes(axes), *self.zipped_axes(zipped)]
         sections = [key for key in root.value if key in ("axes", "zip")]
@@ -194,8 +210,20 @@ class _Reader:
             self.faults.append(Fault(item.key, what))
         return None
 
-    def labels(self, parameter: Parameter) -> tuple[str, ...]:
-        return self.registry.labels(parameter, self.fixed)
+    def reading(self, parameter: Parameter) -> Reading:
+        """How one value of a parameter is read."""
+        if parameter.is_file:
+            return lambda item: read_file(item, parameter, self.folder)
+        labels = self.registry.labels(parameter, self.fixed)
+        return lambda item: read_value(item, parameter, labels)
+
+    def seen_from_here(self, values: Mapping[str, Located], folder: Path) -> dict[str, Located]:
+        """Values with the names of files as the grid's folder has them, not the folder in which they were written."""
+        parameters = self.registry.parameters
+        return {
+            name: moved(item, folder, self.folder) if name in parameters and parameters[name].is_file else item
+            for name, item in values.items()
+        }
 
     def check_once(
         self, axes: Mapping[str, Located], zipped: Mapping[str, Located], fixed: Mapping[str, Located]
@@ -240,7 +268,7 @@ class _Reader:
                 continue
             self.places[name] = item.key
             try:
-                yield Axis(name, {name: read_axis(item, parameter, self.labels(parameter))})
+                yield Axis(name, {name: read_axis(item, parameter, self.reading(parameter))})
             except RejectedError as rejected:
                 self.faults += rejected.faults
 
@@ -297,8 +325,8 @@ class _Reader:
     def zipped_values(self, item: Located, parameter: Parameter) -> Any:
         """Values of a zipped parameter; unlike those of an axis they may repeat."""
         if not isinstance(item.value, list):
-            return read_axis(item, parameter, self.labels(parameter))
-        return read_list(item, parameter, self.labels(parameter), repeats=True)
+            return read_axis(item, parameter, self.reading(parameter))
+        return read_list(item, parameter, self.reading(parameter), repeats=True)
 
     def is_table(self, name: str) -> bool:
         return name in self.registry.parameters and self.registry.parameters[name].is_table
@@ -330,4 +358,4 @@ class _Reader:
         if isinstance(item.value, dict) and set(item.value) <= set(SPACED):
             what = f"{parameter.name} has one value here; a range of them belongs under axes"
             raise RejectedError(Fault(item.where, what))
-        return read_value(item, parameter, self.labels(parameter))
+        return self.reading(parameter)(item)

@@ -7,22 +7,31 @@ once, so that powers of two come out as such and 0.3 is 0.3.
 from __future__ import annotations
 
 import decimal
+import hashlib
+import os
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sweep.errors import Fault, nearest
-from sweep.grid.located import Located, Number
+from sweep.errors import Fault, InputError, nearest
+from sweep.file import File
+from sweep.grid.located import Located, Number, read_text
 from sweep.grid.units import exact
 from sweep.registry import Parameter
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 
+Reading = Callable[[Located], Any]
+"""How one value of a parameter is read."""
+
 MAX_NUMBER = 10**300
+MAX_FILE = 200_000_000
+"""Bytes of a file that a parameter names."""
 MAX_POINTS = 100_000
 """Points of one spaced axis; exact ones take time."""
 
@@ -111,6 +120,28 @@ def read_value(item: Located, parameter: Parameter, labels: Sequence[str]) -> An
     return float(read_number(item, parameter))
 
 
+def read_file(item: Located, parameter: Parameter, folder: Path) -> File:
+    """The file that a name means, from a folder, read and checked as its parameter wants it."""
+    if not isinstance(item.value, str) or not item.value:
+        raise RejectedError(Fault(item.where, f"{parameter.name} takes the name of a file"))
+    path = folder / item.value
+    if os.path.exists(path) and not os.path.isfile(path):  # unlike Path.exists no error for impossible names
+        raise RejectedError(Fault(item.where, f"{parameter.name}: {item.value!r} is not a file"))
+    name = os.fsencode(path).decode("utf-8", "replace")
+    try:
+        text = read_text(path, name, MAX_FILE)
+    except InputError as error:
+        raise RejectedError(
+            *(Fault(item.where, f"{parameter.name}: {fault.where} {fault.what}") for fault in error.faults)
+        ) from None
+    assert parameter.reads is not None
+    try:
+        content = parameter.reads(text, name)
+    except InputError as error:
+        raise RejectedError(*error.faults) from None
+    return File(item.value, content, hashlib.sha256(text.encode()).hexdigest()[:16])
+
+
 def read_table(item: Located, parameter: Parameter) -> dict[str, dict[str, Any]]:
     """The rows that a mapping adds to a table parameter; each row has exactly the columns of the shipped ones."""
     if not isinstance(item.value, dict):
@@ -148,10 +179,10 @@ def read_cell(item: Located, column: str, parameter: Parameter) -> int | str | N
     return int(number)
 
 
-def read_axis(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDArray[np.float64] | tuple[str, ...]:
-    """The values along an axis: float64 for numbers, a tuple of labels for a choice."""
+def read_axis(item: Located, parameter: Parameter, read: Reading) -> NDArray[np.float64] | tuple[str, ...]:
+    """The values along an axis: float64 for numbers, a tuple of labels for a choice, of files for a file."""
     if isinstance(item.value, list):
-        return read_list(item, parameter, labels)
+        return read_list(item, parameter, read)
     forms = ", ".join(SPACED)
     if not isinstance(item.value, dict) or len(item.value) != 1:
         raise RejectedError(Fault(item.where, f"an axis is a list of values, or one of {{{forms}}}"))
@@ -160,8 +191,9 @@ def read_axis(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDA
         raise RejectedError(
             Fault(arguments.where, f"{form!r} is not a form of axis; there are {forms}{nearest(form, SPACED)}")
         )
-    if parameter.is_choice or parameter.is_table:
-        kind = "choice; list its values" if parameter.is_choice else "table; it cannot be an axis"
+    if not parameter.is_number:
+        kind = "table; it cannot be an axis" if parameter.is_table else "choice; list its values"
+        kind = "file; list the names" if parameter.is_file else kind
         raise RejectedError(Fault(item.where, f"{parameter.name} is a {kind}"))
     if not isinstance(arguments.value, list):
         raise RejectedError(
@@ -171,7 +203,7 @@ def read_axis(item: Located, parameter: Parameter, labels: Sequence[str]) -> NDA
 
 
 def read_list(
-    item: Located, parameter: Parameter, labels: Sequence[str], repeats: bool = False
+    item: Located, parameter: Parameter, read: Reading, repeats: bool = False
 ) -> NDArray[np.float64] | tuple[str, ...]:
     """The values of an axis written out; every bad one is a fault of its own. `repeats` allows equal values."""
     if parameter.is_table:
@@ -181,7 +213,7 @@ def read_list(
     seen: set[Any] = set()
 
     def read_new(element: Located) -> Any:
-        value = read_value(element, parameter, labels)
+        value = read(element)
         if value in seen and not repeats:
             shown = value if isinstance(value, str) else f"{value:.17g}"
             raise RejectedError(Fault(element.where, f"{parameter.name} has {shown} twice"))
@@ -189,7 +221,7 @@ def read_list(
         return value
 
     values = read_each(item.value, read_new)
-    return tuple(values) if parameter.is_choice else np.array(values, np.float64)
+    return np.array(values, np.float64) if parameter.is_number else tuple(values)
 
 
 def checked_points(points: Sequence[Fraction], where: str, parameter: Parameter) -> NDArray[np.float64]:

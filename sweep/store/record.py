@@ -30,10 +30,12 @@ def attributes(grid: Grid, plan: Plan, kernel: str) -> dict[str, str]:
 
 
 def record(grid: Grid, plan: Plan, kernel: str) -> dict[str, Any]:
-    """The resolved grid as `load_grid` takes it, defaults included, digests of its presets, and that of the model."""
+    """The resolved grid as `load_grid` takes it, defaults included, digests of its presets and files, and that of the
+    model."""
     return {
         "grid": resolved(grid, plan),
         "presets": dict(grid.presets),
+        "files": grid.files,
         "model_digest": model_digest(plan, kernel),
     }
 
@@ -87,7 +89,7 @@ def differences(found: Mapping[str, Any], wanted: Mapping[str, str]) -> list[str
         keys = [key for key in RESOLVED_KEYS if old["grid"].get(key) != new["grid"].get(key)]
         if not keys and dimensions(old["grid"]) != dimensions(new["grid"]):
             keys.append("order of dimensions")
-        keys += ["presets"] * (old["presets"] != new["presets"])
+        keys += [key for key in ("presets", "files") if old[key] != new[key]]
         if set(keys) <= {"title"} and old["model_digest"] != new["model_digest"]:  # else the kernel differs anyway
             keys.append("model")
     except (ValueError, KeyError, TypeError, AttributeError):

@@ -16,6 +16,7 @@ from sweep.engine.news import Announce
 from sweep.engine.plan import Plan
 from sweep.engine.points import PointFunction
 from sweep.errors import Fault, InputError
+from sweep.file import File
 from sweep.grid.reader import Grid
 from sweep.views.record import record_of
 
@@ -33,7 +34,7 @@ def grid_of(path: Path, with_files: Sequence[str]) -> Grid:
 
 def planned_again(dataset: xr.Dataset, with_files: Sequence[str]) -> tuple[Grid, Plan, bool]:
     """The grid in a result's own record with the values that the dataset has, which may be some of the grid's; the
-    plan of the whole grid; and whether its formulas are still those of the result."""
+    plan of the whole grid; and whether its formulas and files are still those of the result."""
     from sweep import api
     from sweep.engine.loopnest import write_kernel
     from sweep.store.record import model_digest
@@ -42,7 +43,8 @@ def planned_again(dataset: xr.Dataset, with_files: Sequence[str]) -> tuple[Grid,
     grid = api.load_grid(record["grid"], with_files)
     made = api.plan(grid)
     digest = model_digest(made, write_kernel(made, grid.statuses).text)
-    return part_of(grid, dataset), made, digest == record.get("model_digest")
+    is_current = digest == record.get("model_digest") and grid.files == record.get("files")
+    return part_of(grid, dataset), made, is_current
 
 
 def part_of(grid: Grid, dataset: xr.Dataset) -> Grid:
@@ -54,10 +56,13 @@ def part_of(grid: Grid, dataset: xr.Dataset) -> Grid:
         for name in axis.members:
             if name not in dataset.coords:
                 raise InputError([Fault(name, "is no longer a coordinate of this result")])
+            files = {str(value): value for value in axis.members[name] if isinstance(value, File)}
             if dataset[name].ndim == 0:
-                fixed[name] = dataset[name].item()
+                value = dataset[name].item()
+                fixed[name] = files.get(value, value)
             else:
-                members[name] = member_of(dataset[name])
+                values = member_of(dataset[name])
+                members[name] = tuple(files[value] for value in values) if files else values
         if members:
             labels = tuple(map(str, dataset[axis.name].values)) if axis.labels else ()
             axes.append(Axis(axis.name, members, labels))

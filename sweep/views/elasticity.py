@@ -136,8 +136,7 @@ def moving(plan: Plan, wanted: Sequence[str]) -> list[Parameter]:
     known = [
         parameter
         for name, parameter in plan.graph.parameters.items()
-        if not parameter.is_choice
-        and not parameter.is_table
+        if parameter.is_number
         and (name in plan.axis_of or (plan.fixed[name] is not None and math.isfinite(plan.fixed[name])))
     ]
     names = [parameter.name for parameter in known]

@@ -88,8 +88,7 @@ def sensitivity(
         effect_of(registry, name, given, parameter, float(values[parameter.name]), float(values[name]), step)
         for parameter in registry.parameters.values()
         if (parameter.name in graph.parameters or parameter.name in graph.nodes)
-        and not parameter.is_choice
-        and not parameter.is_table
+        and parameter.is_number
         and values.get(parameter.name) is not None
         and math.isfinite(float(values[parameter.name]))
         and math.isfinite(float(values[name]))
@@ -206,6 +205,8 @@ def value_of(registry: Registry, parameter: Parameter, value: Any, given: Mappin
                 f"{parameter.name} is one of {', '.join(labels)}, not {value!r}{nearest(str(value), labels)}"
             )
         return str(value)
+    if parameter.is_file:
+        raise ValueError(f"{parameter.name} is a file; only a grid can name it")
     number = float(exact(value, parameter.unit)) if isinstance(value, str) else float(value)
     if not parameter.allows(number) or (parameter.integer and number != math.floor(number)):
         kind = "a whole number" if parameter.integer else "a number"

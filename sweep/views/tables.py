@@ -42,7 +42,7 @@ def outputs_markdown(registry: Registry) -> str:
 def parameter_row(registry: Registry, parameter: Parameter) -> tuple[str, ...]:
     """Name, unit, default, what is allowed and meaning of a parameter."""
     allowed = ", ".join(registry.labels(parameter, {})) if parameter.is_choice else parameter.bounds
-    unit = "label" if parameter.is_choice else parameter.unit
+    unit = "label" if parameter.is_choice else "file" if parameter.is_file else parameter.unit
     return parameter.name, unit, default_text(parameter), allowed, parameter.doc
 
 

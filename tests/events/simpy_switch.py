@@ -11,7 +11,7 @@ from typing import Any
 import simpy
 
 from sweep.events.chance import WORDS, unit, words
-from sweep.events.shared_switch import BURSTS, INCAST, PERMUTATION
+from sweep.events.shared_switch import BURSTS, INCAST, PERMUTATION, TRACE
 from sweep.events.simulation import MARKS, TRAFFIC
 
 CNP, ACK, REQUEST, RESPONSE = range(4)
@@ -25,6 +25,10 @@ class Given:
     pattern: int
     gap_between: float
     burst: int
+    messages: tuple[tuple[float, ...], ...]
+    payload: int
+    overhead: int
+    minimum: int
     response_share: float
     acknowledged: bool
     queue_of: tuple[int, ...]
@@ -61,6 +65,7 @@ class Frame:
     source: int
     goal: int
     born: int
+    size: int
     marked: bool = False
     came: int = 0
     stay: int = 0
@@ -95,7 +100,7 @@ class Model:
         self.env = simpy.Environment()
         self.end = self.env.event()
         self.found = Found()
-        self.counting = False
+        self.counting = given.pattern == TRACE
         self.delivered = 0
         hosts = range(given.ports)
         self.own: dict[Any, deque[Frame]] = defaultdict(deque)
@@ -133,7 +138,9 @@ class Model:
     def make(self, host: int) -> Iterator[Any]:
         """The messages of a host."""
         given = self.given
-        if given.pattern == INCAST and host == 0:
+        if given.pattern == TRACE:
+            yield from self.repeat(host)
+        if given.pattern == TRACE or (given.pattern == INCAST and host == 0):
             return
         number = 0
         while True:
@@ -143,10 +150,25 @@ class Model:
                 goal = {INCAST: 0, PERMUTATION: (host + 1) % given.ports}.get(given.pattern, others)
                 kind = RESPONSE if what < given.response_share * WORDS else REQUEST
                 for _ in range(given.burst if given.pattern == BURSTS else 1):
-                    self.own[host, given.queue_of[kind]].append(Frame(kind, host, goal, self.env.now))
+                    self.own[host, given.queue_of[kind]].append(
+                        Frame(kind, host, goal, self.env.now, given.sizes[kind])
+                    )
                 self.wake(("host", host))
             yield self.env.timeout(round(-given.gap_between * math.log1p(-unit(a, b))))
             number += 1
+
+    def repeat(self, host: int) -> Iterator[Any]:
+        """The messages of a host in a trace."""
+        given = self.given
+        for source, time, goal, size, response in given.messages:
+            if source != host:
+                continue
+            yield self.env.timeout(fs(time) - self.env.now)
+            kind = RESPONSE if response else REQUEST
+            for start in range(0, max(int(size), 1), given.payload):
+                bytes_of_frame = max(min(int(size) - start, given.payload) + given.overhead, given.minimum)
+                self.own[host, given.queue_of[kind]].append(Frame(kind, host, int(goal), self.env.now, bytes_of_frame))
+            self.wake(("host", host))
 
     def wire(self, who: tuple[str, int]) -> Iterator[Any]:
         """What a host, or a port, sends."""
@@ -169,7 +191,7 @@ class Model:
                     wake = min(wake, frame.ready)
                     continue
                 line = self.line(host, queue)
-                needed = math.ceil(given.sizes[frame.kind] / given.credit_size)
+                needed = math.ceil(frame.size / given.credit_size)
                 if line in self.paused or (given.credits is not None and self.credits[line] < needed):
                     continue
                 if frame.kind >= REQUEST and self.pace[host] > self.env.now:
@@ -194,7 +216,7 @@ class Model:
 
     def send(self, who: tuple[str, int], frame: Frame, queue: int) -> Iterator[Any]:
         given, (side, host) = self.given, who
-        size = given.sizes[frame.kind]
+        size = frame.size
         rate = given.rates[side == "port"]
         duration = fs((size + given.gap) / rate)
         if side == "host":
@@ -224,7 +246,7 @@ class Model:
 
     def enter(self, frame: Frame) -> None:
         """A frame comes to the switch."""
-        given, size = self.given, self.given.sizes[frame.kind]
+        given, size = self.given, frame.size
         queue = frame.goal, given.queue_of[frame.kind]
         frame.line = self.line(frame.source, given.queue_of[frame.kind])
         frame.reserved = given.pause and frame.line in self.stopped
@@ -315,7 +337,9 @@ class Model:
             self.noticed[host, frame.source] = self.env.now
             answers.append(CNP)
         for kind in answers:
-            self.own[host, given.queue_of[kind]].append(Frame(kind, host, frame.source, self.env.now))
+            self.own[host, given.queue_of[kind]].append(
+                Frame(kind, host, frame.source, self.env.now, given.sizes[kind])
+            )
         if answers:
             self.wake(("host", host))
 
@@ -347,7 +371,8 @@ class Model:
 
 
 def run(given: Given, skipped: int, wanted: int) -> Found:
-    """What happens until so many data frames have arrived, after some that are not counted."""
+    """What happens until so many data frames have arrived, after some that are not counted; with a trace until all is
+    done."""
     model = Model(given, skipped, wanted)
-    model.env.run(until=model.end)
+    model.env.run(until=None if given.pattern == TRACE else model.end)
     return model.found

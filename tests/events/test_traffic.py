@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 import sweep
 from sweep.events.histogram import BINS
-from sweep.events.shared_switch import ACK, BURSTS, INCAST, PERMUTATION, POISSON, REQUEST, follow_traffic
-from sweep.events.simulation import DONE, GIVEN_UP
+from sweep.events.shared_switch import ACK, BURSTS, INCAST, PERMUTATION, POISSON, REQUEST, TRACE, follow_traffic
+from sweep.events.simulation import DEADLOCKED, DONE, GIVEN_UP
 from sweep.events.switches import CREDITS, NO_PAUSES, PAUSES
 from tests.events import simpy_switch
 from tests.events.simpy_switch import Given
@@ -38,6 +38,10 @@ def random_switch(draw: random.Random) -> Given:
         pattern=pattern,
         gap_between=burst * sources * (full + 20) / rates[1] / load * 1e6,
         burst=burst,
+        messages=(),
+        payload=full - 40,
+        overhead=40,
+        minimum=64,
         response_share=draw.choice((0.0, 0.3, 0.5)),
         acknowledged=draw.random() < 0.6,
         queue_of=draw.choice(((0, 0, 0, 0), (0, 0, 1, 1), (0, 1, 2, 3))),
@@ -69,12 +73,24 @@ def random_switch(draw: random.Random) -> Given:
     )
 
 
+def random_trace(draw: random.Random) -> Given:
+    """A small switch to which hosts send some messages of any size, also of none."""
+    given = random_switch(draw)
+    messages = []
+    for _ in range(draw.randint(1, 60)):
+        source, goal = draw.sample(range(given.ports), 2)
+        size = draw.choice((0, 1, given.payload, draw.randint(1, 5 * given.payload)))
+        messages.append((source, draw.uniform(0, 20_000), goal, size, draw.randint(0, 1)))
+    return replace(given, pattern=TRACE, messages=tuple(sorted(messages)))
+
+
 def follow(given: Given, part: int, parts: int, budget: int = 10**6, rows: int = 0):
     """How a simulation ends, stays of data frames, histograms, totals, figures, and frames that arrive."""
-    stays, counts, totals, figures = np.zeros(parts), np.zeros((4, BINS), np.int64), np.zeros(4), np.zeros(15)
+    stays, counts, totals, figures = np.zeros(parts), np.zeros((4, BINS), np.int64), np.zeros(4), np.zeros(18)
     arguments = asdict(given)
     control = PAUSES if given.pause else NO_PAUSES if given.credits is None else CREDITS
     arguments |= {"pause": control, "credits": given.credits or 0}
+    arguments["messages"] = np.array(given.messages, float).reshape(-1, 5)
     for name, kind in (("queue_of", np.int64), ("sizes", np.int64), ("rates", float), ("marks", float)):
         arguments[name] = np.array(arguments[name], kind)
     trace = np.full((rows, 6), -1)
@@ -107,6 +123,34 @@ def test_a_model_written_with_simpy_finds_the_same_frames_drops_marks_and_pauses
             seen[name] += getattr(found, name)
         seen["compared"] += 1
     assert min(seen.values()) > 80
+
+
+def test_a_model_written_with_simpy_replays_a_trace_in_the_same_way():
+    draw = random.Random(SEED + 3)
+    seen = {"drops": 0, "marks": 0, "pauses": 0, "compared": 0, "deadlocks": 0}
+    for _ in range(150):
+        given = random_trace(draw)
+        ending, _, counts, _, figures, frames = follow(given, 1, 128, rows=10_000)
+        found = simpy_switch.run(given, 0, 10**9)
+        if meet(frames, given):
+            continue
+        assert sorted(found.frames) == sorted(map(tuple, frames.tolist()))
+        assert counts.sum() == len(frames)
+        data = frames[frames[:, 1] >= REQUEST]
+        assert figures[1] == len(data)
+        assert figures[15] == data[:, 5].sum()
+        assert figures[17] == max(data[:, 0], default=0)
+        sent = sum(max(math.ceil(size / given.payload), 1) for *_, size, _ in given.messages)
+        if ending == DONE and figures[8] == 0:
+            assert len(data) == sent
+            assert figures[16] == sum(size for *_, size, _ in given.messages)
+        assert ending == DONE or (ending == DEADLOCKED and given.credits is not None and len(data) < sent)
+        for name, place in (("pauses", 5), ("marks", 7), ("drops", 8)):
+            assert figures[place] == getattr(found, name), name
+            seen[name] += getattr(found, name)
+        seen["compared"] += 1
+        seen["deadlocks"] += ending == DEADLOCKED
+    assert min(seen[name] for name in ("drops", "marks", "pauses", "compared")) > 40
 
 
 @pytest.mark.heavy
