@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import sweep
 from sweep.errors import InputError
 from sweep.events.recording import read_recording
+from tests.conftest import ROOT
 from tests.models import points
 
 HEADER = "time_ns,source,destination,size_B,kind\n"
@@ -98,12 +99,23 @@ def test_what_a_trace_cannot_tell_has_a_status():
     assert points((wanted,), **{**trace, **few})[wanted].status == "deadlock"
 
 
-def test_a_grid_replays_a_trace_over_links(tmp_path):
-    (tmp_path / "trace.csv").write_text(HEADER + "0,0,1,100000,request\n10,2,1,100000,response\n")
-    (tmp_path / "grid.yaml").write_text(
-        "outputs: [trace_completion_time]\naxes: {link_bandwidth: [50, 100]}\n"
-        "fixed: {switch_traffic: trace, traffic_trace: trace.csv}\n"
+@pytest.mark.heavy
+def test_the_shipped_trace_needs_the_buffers_and_times_of_the_readme_and_no_less_than_its_busiest_port():
+    grid = sweep.load_grid(
+        ROOT / "grids" / "trace_replay.yaml", outputs=["trace_completion_time", "switch_pause_time", "switch_drops"]
     )
-    slow, fast = sweep.run(tmp_path / "grid.yaml")["trace_completion_time"].values
-    wire = 2 * (100_000 + 75 * (58 + 20)) / 50
-    assert wire / 2 < fast < wire < slow
+    found = sweep.run(grid)
+    messages = grid.fixed["traffic_trace"].content
+    bytes_to = [messages[messages[:, 2] == host, 3].sum() for host in range(16)]
+    assert (found["trace_completion_time"] * found["link_bandwidth"] > max(bytes_to)).all()
+    assert (found["switch_drops"] == 0).all()
+    slow = found.sel(link_bandwidth=50)
+    pauses = slow["switch_pause_time"] > 0
+    assert pauses.sel(packet_format="standard").values.tolist() == [True, True, True, False, False]
+    others = pauses.drop_sel(packet_format="standard")
+    assert others.isel(buffer_size=slice(4)).all()
+    assert not others.isel(buffer_size=4).any()
+    times = slow["trace_completion_time"].isel(buffer_size=slice(3, None)) / 1000
+    assert times.sel(packet_format="standard").values.round().tolist() == [141, 141]
+    rest = times.drop_sel(packet_format="standard")
+    assert (float(rest.min()), float(rest.max())) == pytest.approx((72, 79), abs=0.5)
