@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.benchmarks import carried, choosing, events, kernel, startup, writing
+from tests.benchmarks import carried, choosing, kernel, startup, writing
 
 pytestmark = pytest.mark.heavy
 
@@ -31,11 +31,6 @@ def test_writing_benchmark_runs_and_prints_each_ratio():
 def test_choosing_benchmark_runs_and_prints_each_ratio():
     lines = choosing.measure(bandwidths=2, rounds=1)
     assert [line.count("(bar ") for line in lines] == [0, 1, 1, 1]
-
-
-def test_events_benchmark_simulates_the_same_both_ways_and_prints_each_ratio():
-    lines = events.measure(frames=1280, rounds=1, many=2)
-    assert [line.count("(bar ") for line in lines] == [0, 1, 1] * 5
 
 
 def test_kernel_numpy_and_python_loop_compute_the_same_numbers():

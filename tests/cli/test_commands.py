@@ -55,7 +55,7 @@ def test_run_writes_a_labelled_result_and_names_what_is_not_used(grid, cli):
         assert dataset.limiter.attrs["flag_meanings"].split()[:2] == ["none", "wire"]
         record = json.loads(dataset.attrs["sweep"])
         assert record["grid"]["fixed"]["credit_size"] == 2048
-        assert set(record) == {"grid", "presets", "model_digest"}
+        assert set(record) == {"grid", "presets", "files", "model_digest"}
 
 
 def test_a_result_opens_in_netcdf4_with_the_same_numbers(result):

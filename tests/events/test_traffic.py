@@ -154,10 +154,10 @@ def test_a_model_written_with_simpy_replays_a_trace_in_the_same_way():
 
 
 @pytest.mark.heavy
-def test_a_thousand_small_switches_lose_no_frame_and_count_none_twice():
+def test_five_hundred_small_switches_lose_no_frame_and_count_none_twice():
     draw = random.Random(SEED + 1)
     endings = {DONE: 0, GIVEN_UP: 0}
-    for _ in range(1000):
+    for _ in range(500):
         given = random_switch(draw)
         ending, stays, counts, totals, figures, frames = follow(given, 1, 60, budget=20_000, rows=5_000)
         endings[ending] += 1
@@ -184,7 +184,7 @@ def test_a_thousand_small_switches_lose_no_frame_and_count_none_twice():
         assert figures[5] == 0 or given.pause
         assert figures[6] <= figures[9] * given.ports * 4
         assert figures[14] == 0 or given.slows
-    assert endings[DONE] > 850
+    assert endings[DONE] > 425
 
 
 def test_the_headroom_of_the_formula_is_enough_for_traffic_that_goes_on_and_none_is_not():
@@ -242,7 +242,7 @@ def test_many_ports_with_poisson_traffic_wait_as_an_output_that_each_sends_a_fra
     grid = {
         "outputs": ["simulated_switch_latency", "simulated_switch_latency_interval", "switch_latency"],
         "axes": {"port_count": [2, 8, 32], "egress_utilization": [0.3, 0.6]},
-        "fixed": {"sample_frames": 1_000_000, "flow_control": "pfc", "acknowledgements": "off"},
+        "fixed": {"sample_frames": 400_000, "flow_control": "pfc", "acknowledgements": "off"},
     }
     found = sweep.run(grid)
     assert bool((found["status"] == 0).all())
