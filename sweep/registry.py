@@ -35,8 +35,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Predicate = Callable[..., bool]
 Coordinates = tuple[float, ...] | tuple[str, ...]
 """Coordinates of an extra dimension: numbers, or labels, of which kernels see the positions."""
-Choices = dict[str, str | tuple[str, ...] | None]
-"""Labels of choice parameters, one or several each; None stands for an optional parameter without a value."""
+Choices = dict[str, str | tuple[str, ...] | bool | None]
+"""Labels of choice parameters, one or several each; for an optional parameter GIVEN, or None: it has no value."""
+
+GIVEN = True
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,14 @@ class Variant:
     """One function that computes a quantity, and the choices under which it is the one.
 
     `when` maps a choice parameter to the labels that select this variant, or an optional parameter to None (selected
-    where the grid gives it no value). `fails` maps a status to the predicate under which the value does not exist.
-    Where the predicate `moot` holds, failures of the inputs do not matter: the function does not use them.
+    where the grid gives it no value) or GIVEN (where it does). `fails` maps a status to the predicate under which the
+    value does not exist. Where the predicate `moot` holds, failures of the inputs do not matter: the function does not
+    use them.
     """
 
     function: Callable[..., Any]
     inputs: tuple[str, ...]
-    when: Mapping[str, tuple[str, ...] | None]
+    when: Mapping[str, tuple[str, ...] | bool | None]
     fails: Mapping[str, Predicate]
     moot: Predicate | None
 
@@ -213,7 +216,8 @@ def quantity(
     unstable: float = math.inf,
     internal: bool = False,
 ) -> Callable[[Function], Function]:
-    """Declare a scalar quantity, or a variant of the quantity `name`.
+    """Declare a scalar quantity, or a variant of the quantity `name`; or, with the name of a parameter, what computes
+    it where a grid does not give it.
 
     The first declaration of a name states its `unit` (or `categories`). `when` says for which choices it is the one, or
     for which alternatives of choices. `costly` asks for one evaluation per
@@ -229,13 +233,23 @@ def as_numbers(points: Coordinates) -> Any:
     return list(range(len(points))) if isinstance(points[0], str) else points
 
 
-def prepared(*, unit: str, dims: tuple[str, ...] = (), internal: bool = False) -> Callable[[Function], Function]:
+def prepared(
+    name: str | None = None,
+    *,
+    unit: str | None = None,
+    when: Choices | tuple[Choices, ...] = (),
+    dims: tuple[str, ...] = (),
+    internal: bool = False,
+) -> Callable[[Function], Function]:
     """Declare a prepared quantity: called in Python with numbers, labels, tables and what files hold, never compiled.
 
-    Returns a number, or an array with the extra dimensions `dims`; NaN where there is no value. Arrays may be of
-    different sizes: kernels then see NaN behind the end of the smaller ones. `internal`: a grid cannot ask for it.
+    With the `name` of a parameter it computes that where the grid does not give it, `when` says under which condition.
+    Returns a number, NaN where there is none, or for a choice a label; or an array with the extra dimensions `dims`.
+    Arrays may be of different sizes: kernels then see NaN behind the end of the smaller ones. `internal`: a grid cannot
+    ask for it.
     """
-    return _declare(None, "prepared", Output(unit, (), dims), (), None, None, False, internal)
+    output = Output(unit, (), dims) if unit is not None else None
+    return _declare(name, "prepared", output, when, None, None, False, internal)
 
 
 def kernel(
@@ -342,11 +356,16 @@ def check_name(name: str, where: str) -> None:
 
 
 class Registry:
-    """All parameters and quantities of some modules, by name."""
+    """All parameters and quantities of some modules, by name.
+
+    `givers` are quantities with the name of a parameter: they compute it where a grid does not give it and the
+    conditions of a variant hold.
+    """
 
     def __init__(self) -> None:
         self.parameters: dict[str, Parameter] = {}
         self.quantities: dict[str, Quantity] = {}
+        self.givers: dict[str, Quantity] = {}
         self.output_owner: dict[str, str] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -385,6 +404,9 @@ class Registry:
         self.parameters[new.name] = new
 
     def _add_declaration(self, new: _Declaration, where: str) -> None:
+        if new.name in self.parameters:
+            self._add_giver(self.parameters[new.name], new, where)
+            return
         known = self.quantities.get(new.name)
         if known is None:
             if new.outputs is None:
@@ -405,10 +427,22 @@ class Registry:
                 raise InputError([Fault(where, f"{new.name} is already declared for {dict(variant.when) or 'all'}")])
         self.quantities[new.name] = replace(known, variants=(*known.variants, *new.variants))
 
+    def _add_giver(self, parameter: Parameter, new: _Declaration, where: str) -> None:
+        if new.outputs is not None:
+            raise InputError([Fault(where, f"the name {new.name!r} is taken by another parameter or quantity")])
+        known = self.givers.get(new.name)
+        if parameter.is_table or parameter.is_file or not all(variant.when for variant in new.variants):
+            raise InputError([Fault(where, f"{new.name}: numbers and choices can be computed, under a condition each")])
+        if known is not None and known.kind != new.kind:
+            raise InputError([Fault(where, f"{new.name} is already declared, with another kind")])
+        variants = (*(known.variants if known else ()), *new.variants)
+        output = {new.name: Output(parameter.unit)}
+        self.givers[new.name] = Quantity(new.name, new.kind, output, variants, new.costly, internal=True)
+
     def check(self) -> None:
         """Raise InputError, naming each argument, choice and label that refers to nothing."""
         faults = []
-        for node in self.quantities.values():
+        for node in (*self.quantities.values(), *self.givers.values()):
             for variant in node.variants:
                 code = variant.function.__code__
                 where = f"{code.co_filename}:{code.co_firstlineno}"
@@ -435,7 +469,7 @@ class Registry:
             parameter = self.parameters.get(key)
             if parameter is None:
                 yield f"when: {key!r} is not a parameter{nearest(key, self.parameters)}"
-            elif labels is None:
+            elif labels is None or isinstance(labels, bool):
                 if parameter.default is not None:
                     yield f"when: {key!r} always has a value"
             elif not parameter.is_choice:

@@ -107,16 +107,18 @@ class Execution:
         return np.array([labels.index(label) for label in values], np.int64)
 
     def prepare(self, name: str) -> Array:
-        """Call a prepared quantity for each combination of its own axes."""
+        """Values of a prepared quantity for each combination of its own axes; labels as codes."""
         plan = self.plan
         (branch,) = plan.graph.nodes[name].branches
         dims = plan.dims[name]
+        labels = plan.graph.output(name).categories
         results = []
         for index in product(*(range(plan.axes[dim].size) for dim in dims)):
             position = dict(zip(dims, index, strict=True))
             arguments = [self.prepared_argument(x, position) for x in branch.variant.inputs]
             try:
-                results.append(np.asarray(branch.variant.function(*arguments), np.float64))
+                result = branch.variant.function(*arguments)
+                results.append(np.asarray(labels.index(result) if labels else result, np.float64))
             except Exception as error:
                 raise reject(branch.variant.function, 1, f"{type(error).__name__}: {error}") from error
         own_shape = tuple(map(max, zip(*(result.shape for result in results), strict=True)))
@@ -134,7 +136,9 @@ class Execution:
         if name in plan.axis_of:
             dim = plan.axis_of[name]
             return content_of(plan.axes[dim].members[name][position[dim]])
-        return self.arrays[f"kept_{name}"][tuple(position[dim] for dim in plan.dims[name])]
+        value = self.arrays[f"kept_{name}"][tuple(position[dim] for dim in plan.dims[name])]
+        labels = plan.graph.output(name).categories
+        return labels[int(value)] if labels else value
 
     def allocate(self, argument: str) -> Array:
         """The array that a nest's argument stands for: statuses and labels as int8, numbers as float64."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -24,8 +24,8 @@ class Branch:
 class Node:
     """A quantity as this grid needs it.
 
-    `selectors` are the choice parameters with several labels that decide between `branches`; `missing` are the
-    combinations of their labels for which no variant exists.
+    `selectors` are the choice parameters with several labels, along axes or computed, that decide between `branches`;
+    `missing` are the combinations of their labels for which no variant exists.
     """
 
     quantity: Quantity
@@ -109,19 +109,30 @@ class _Resolver:
             cycle = [*self.visiting[self.visiting.index(name) :], name]
             raise InputError([Fault("model", f"quantities depend on each other: {' -> '.join(cycle)}")])
         parameter = self.registry.parameters.get(name)
-        if parameter is not None and not self.has_computed_default(parameter):
-            self.add_parameter(parameter)
+        quantity = self.computed(parameter) if parameter else self.quantity_of(name)
+        if quantity is None:
+            self.add_parameter(self.registry.parameters[name])
             return
         self.visiting.append(name)
-        quantity = computed_default(parameter) if parameter else self.quantity_of(name)
         node = self.node(quantity)
         for input_name in (*node.selectors, *node.inputs):
             self.visit(input_name)
         self.visiting.pop()
         self.add_node(node)
 
-    def has_computed_default(self, parameter: Parameter) -> bool:
-        return callable(parameter.default) and not self.is_given(parameter.name)
+    def computed(self, parameter: Parameter) -> Quantity | None:
+        """What computes a parameter that has no value: another one that is given, or its default; None: nothing."""
+        if self.is_given(parameter.name):
+            return None
+        giver = self.registry.givers.get(parameter.name)
+        if giver is not None:
+            keys = {key for variant in giver.variants for key in variant.when}
+            possible = [self.possible_labels(key) for key in keys]
+            for combination in product(*possible):
+                if select(giver, dict(zip(keys, combination, strict=True))) is not None:
+                    labels = self.registry.labels(parameter, self.fixed) if parameter.is_choice else ()
+                    return replace(giver, outputs={parameter.name: Output(parameter.unit, labels)})
+        return computed_default(parameter) if callable(parameter.default) else None
 
     def is_given(self, name: str) -> bool:
         return name in self.fixed or name in self.varying
@@ -163,9 +174,9 @@ class _Resolver:
 
         mattering = [key for key in keys if self.matters(key, possible, selected)]
         for key in mattering:
-            if not self.is_axis_of_labels(key):
+            if not self.has_labels(key):
                 self.add_parameter(self.registry.parameters[key])
-        selectors = tuple(key for key in mattering if self.is_axis_of_labels(key))
+        selectors = tuple(key for key in mattering if self.has_labels(key))
         cases: dict[int, dict[tuple[str, ...], None]] = {}
         missing: dict[tuple[str, ...], None] = {}
         for combination in product(*possible.values()):
@@ -177,8 +188,10 @@ class _Resolver:
         inputs = tuple(dict.fromkeys(name for branch in branches for name in needed_names(branch.variant, quantity)))
         return Node(quantity, selectors, branches, tuple(missing), inputs)
 
-    def is_axis_of_labels(self, key: str) -> bool:
-        return self.varying.get(key) is not None and self.registry.parameters[key].is_choice
+    def has_labels(self, key: str) -> bool:
+        """Whether a choice may have another label from point to point."""
+        parameter = self.registry.parameters[key]
+        return parameter.is_choice and (self.varying.get(key) is not None or self.computed(parameter) is not None)
 
     def matters(
         self,
@@ -206,6 +219,8 @@ class _Resolver:
         parameter = self.registry.parameters[key]
         if not parameter.is_choice:
             return (self.is_given(key),)
+        if self.computed(parameter) is not None:
+            return self.registry.labels(parameter, self.fixed)
         labels = self.varying.get(key)
         return tuple(dict.fromkeys(labels)) if labels is not None else (self.fixed.get(key, parameter.default),)
 
@@ -223,13 +238,16 @@ def needed_names(variant: Variant, quantity: Quantity) -> list[str]:
     return [name for name in names if name not in quantity.dims]
 
 
+def holds(label: str | bool, wanted: tuple[str, ...] | bool | None) -> bool:
+    """Whether a condition holds: a choice has one of some labels, an optional parameter a value or none."""
+    return label in wanted if isinstance(wanted, tuple) else label is bool(wanted)
+
+
 def select(quantity: Quantity, labels: Mapping[str, str | bool]) -> int | None:
     """Index of the variant that is selected; the one with the most conditions where several are. None: missing."""
     matching = []
     for index, variant in enumerate(quantity.variants):
-        if all(
-            labels[key] is False if wanted is None else labels[key] in wanted for key, wanted in variant.when.items()
-        ):
+        if all(holds(labels[key], wanted) for key, wanted in variant.when.items()):
             matching.append((len(variant.when), index))
     if not matching:
         return None

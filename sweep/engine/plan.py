@@ -199,7 +199,7 @@ class _Staging:
                 self.need_status(source, nest)
             return
         nest.nodes.add(owner)
-        for name in node.inputs:
+        for name in (*node.selectors, *node.inputs):
             self.need(name, nest)
 
     def need_status(self, source: str, nest: _Draft) -> None:

@@ -40,9 +40,10 @@ def _evaluate_node(
     graph: Graph, node: Node, values: Mapping[str, Any], statuses: Mapping[str, str]
 ) -> tuple[str, tuple[Any, ...]]:
     quantity = node.quantity
-    if not node.branches:
+    case = tuple(values[name] for name in node.selectors)  # of choices that are computed
+    branch = next((branch for branch in node.branches if case in branch.cases), None)
+    if branch is None:
         return "infeasible", tuple(_failed(graph, name, "infeasible") for name in quantity.outputs)
-    branch = node.branches[0]
     status = _status(graph, branch, values, statuses)
     if status != "ok":
         return status, tuple(_failed(graph, name, status) for name in quantity.outputs)
