@@ -14,9 +14,9 @@ from sweep.engine.machine import available_memory, readable
 from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan, make_plan
 from sweep.errors import Fault, InputError
-from sweep.grid.located import Located, from_python
 from sweep.grid.reader import Grid
 from sweep.grid.reader import load_grid as read_grid
+from sweep.located import Located, from_python
 from sweep.registry import Parameter, Registry
 
 if TYPE_CHECKING:

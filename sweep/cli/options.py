@@ -193,7 +193,7 @@ def load(grid: str, settings: tuple[str, ...], outputs: tuple[str, ...], with_fi
     """The grid that a command was given, with what its options change; axes that are dropped are named in a line."""
     from sweep import api
     from sweep.errors import Fault, InputError
-    from sweep.grid.located import Located, from_text
+    from sweep.located import Located, from_text
 
     values: dict[str, Located] = {}
     faults: list[Fault] = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sweep.errors import Fault, InputError, nearest
-from sweep.grid.located import Located, read_text, read_yaml
+from sweep.located import Located, read_text, read_yaml
 
 SHIPPED = Path(__file__).parent.parent / "presets"
 KEYS = ("title", "presets", "parameters")

@@ -11,9 +11,9 @@ from typing import Any
 from sweep.axis import Axis
 from sweep.errors import Fault, InputError, in_order, nearest
 from sweep.file import File
-from sweep.grid.located import Document, Located, Number, from_python, read_text, read_yaml
 from sweep.grid.presets import read_presets
 from sweep.grid.values import SPACED, Reading, RejectedError, read_axis, read_file, read_list, read_table, read_value
+from sweep.located import Document, Located, Number, from_python, read_text, read_yaml
 from sweep.registry import Parameter, Registry, is_reserved
 
 KEYS = ("title", "presets", "outputs", "axes", "zip", "fixed")

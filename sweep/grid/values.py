@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from sweep.errors import Fault, InputError, nearest
 from sweep.file import File
-from sweep.grid.located import Located, Number, read_text
-from sweep.grid.units import exact
+from sweep.located import Located, Number, read_text
 from sweep.registry import Parameter
+from sweep.units import exact
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")

@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from sweep.errors import Fault, InputError
-from sweep.grid.units import exact
+from sweep.units import exact
 from sweep.views.cut import Cut
 from sweep.views.ticks import label
 

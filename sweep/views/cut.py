@@ -13,8 +13,8 @@ import numpy as np
 import xarray as xr
 
 from sweep.errors import Fault, InputError, not_one_of
-from sweep.grid.units import exact
 from sweep.registry import NO_VALUE, STATUSES
+from sweep.units import exact
 from sweep.views.summary import text
 from sweep.views.ticks import value_text
 

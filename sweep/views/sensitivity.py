@@ -23,8 +23,8 @@ from sweep.engine.graph import resolve
 from sweep.engine.point import evaluate
 from sweep.errors import Fault, InputError, nearest
 from sweep.grid.reader import Grid
-from sweep.grid.units import exact
 from sweep.registry import Parameter, Registry
+from sweep.units import exact
 from sweep.views.figure import PALETTE, drawing, new_figure, save_figures
 from sweep.views.summary import text
 from sweep.views.ticks import tick_text

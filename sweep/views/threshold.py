@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from sweep.engine.news import Announce, ignore
 from sweep.errors import Fault, InputError, nearest, not_one_of
-from sweep.grid.units import exact
 from sweep.registry import STATUS_CODE, STATUSES
 from sweep.store.dataset import flags
+from sweep.units import exact
 from sweep.views.record import made_from
 from sweep.views.summary import text, unit_of
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sweep.grid.units import UNITS, exact
+from sweep.units import UNITS, exact
 
 FACTORS = {
     ("GB/s", "Gb/s"): Fraction(1, 8),

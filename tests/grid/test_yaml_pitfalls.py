@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import sweep
 from sweep.api import load_located
 from sweep.errors import InputError
-from sweep.grid.located import from_text
+from sweep.located import from_text
 
 
 def grid_with(text, name):
