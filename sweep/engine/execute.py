@@ -26,7 +26,7 @@ from sweep.engine.news import Announce, Progress, ignore
 from sweep.engine.plan import Plan
 from sweep.errors import Fault, InputError
 from sweep.file import content_of
-from sweep.registry import as_numbers
+from sweep.registry import NO_VALUE, as_numbers
 
 Array = NDArray[Any]
 Block = tuple[tuple[int, int], ...]
@@ -109,19 +109,26 @@ class Execution:
     def prepare(self, name: str) -> Array:
         """Values of a prepared quantity for each combination of its own axes; labels as codes."""
         plan = self.plan
-        (branch,) = plan.graph.nodes[name].branches
+        node = plan.graph.nodes[name]
         dims = plan.dims[name]
         labels = plan.graph.output(name).categories
         results = []
         for index in product(*(range(plan.axes[dim].size) for dim in dims)):
             position = dict(zip(dims, index, strict=True))
+            case = tuple(self.prepared_argument(x, position) for x in node.selectors)
+            branch = next((branch for branch in node.branches if case in branch.cases), None)
+            if branch is None:
+                results.append(np.asarray(len(labels) if labels else np.nan))
+                continue
             arguments = [self.prepared_argument(x, position) for x in branch.variant.inputs]
             try:
                 result = branch.variant.function(*arguments)
                 results.append(np.asarray(labels.index(result) if labels else result, np.float64))
             except Exception as error:
                 raise reject(branch.variant.function, 1, f"{type(error).__name__}: {error}") from error
-        own_shape = tuple(map(max, zip(*(result.shape for result in results), strict=True)))
+        rank = len(plan.graph.output(name).dims)
+        shapes = [result.shape or (0,) * rank for result in results]  # () stands for no value
+        own_shape = tuple(map(max, zip(*shapes, strict=True)))
         together = np.full((len(results), *own_shape), np.nan)
         for number, result in enumerate(results):
             place: tuple[Any, ...] = (number, *map(slice, result.shape))
@@ -138,7 +145,7 @@ class Execution:
             return content_of(plan.axes[dim].members[name][position[dim]])
         value = self.arrays[f"kept_{name}"][tuple(position[dim] for dim in plan.dims[name])]
         labels = plan.graph.output(name).categories
-        return labels[int(value)] if labels else value
+        return (*labels, NO_VALUE)[int(value)] if labels else value
 
     def allocate(self, argument: str) -> Array:
         """The array that a nest's argument stands for: statuses and labels as int8, numbers as float64."""

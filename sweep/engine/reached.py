@@ -21,6 +21,9 @@ import numpy as np
 
 from sweep.engine.embed import reject, source_of
 
+GENERATED = "<string>"
+"""File of the methods that a dataclass is given; its fields say what they do."""
+
 GIVEN = {*sys.stdlib_module_names, "numpy"}
 
 
@@ -80,8 +83,8 @@ class _Walk:
         self.seen.append(value)
         if inspect.isclass(value):
             self.texts.append(inspect.getsource(value))
-            for member in vars(value).values():
-                if inspect.isfunction(member):
+            for member in map(function_of, vars(value).values()):
+                if inspect.isfunction(member) and member.__code__.co_filename != GENERATED:
                     self.names(member)
             return
         self.texts.append(source_of(value))
@@ -96,6 +99,14 @@ class _Walk:
                     self.texts.append(f"{name}.{attribute} = {self.value(getattr(value, attribute, None))}")
             else:
                 self.texts.append(f"{name} = {self.value(value)}")
+
+
+def function_of(member: Any) -> Any:
+    """The function behind a property, a class method or a static one; others as they are."""
+    for name in ("fget", "func", "__func__"):
+        if hasattr(member, name):
+            return getattr(member, name)
+    return inspect.unwrap(member) if inspect.isfunction(member) else member
 
 
 def attributes_of(function: Any, module: str) -> list[str]:
