@@ -214,6 +214,8 @@ def load(grid: str, settings: tuple[str, ...], outputs: tuple[str, ...], with_fi
     loaded = api.load_located(grid, with_files, values, names)
     if loaded.dropped:
         say(f"no output depends on {', '.join(loaded.dropped)}: dropped")
+    for note in loaded.notes:
+        say(note)
     return loaded
 
 

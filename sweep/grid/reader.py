@@ -44,8 +44,17 @@ class Grid:
     @property
     def files(self) -> dict[str, str]:
         """Names of the files that parameters name, with the digests of what they hold."""
+        return {str(file): file.digest for file in self.named_files()}
+
+    @property
+    def notes(self) -> list[str]:
+        """What the files have to say to people."""
+        return [f"{file}: {note}" for file in self.named_files() for note in getattr(file.content, "notes", ())]
+
+    def named_files(self) -> Iterator[File]:
+        """All values that are files."""
         along = [x for axis in self.axes for values in axis.members.values() for x in values]
-        return {str(x): x.digest for x in (*self.fixed.values(), *along) if isinstance(x, File)}
+        yield from (x for x in (*self.fixed.values(), *along) if isinstance(x, File))
 
 
 def load_grid(

@@ -85,9 +85,9 @@ def has_no_formula(queueing_model: str, path_switches: str) -> bool:
     return path_switches == "different" and queueing_model != "md1" and queueing_model != "md1_note"
 
 
-def overloaded(route_peak: float, path_switches: str) -> bool:
+def overloaded(route_peak: float, path_switches: str, queueing_model: str) -> bool:
     """A port gets at least as much as it can send; its queue has no mean."""
-    return path_switches == "different" and route_peak >= 1
+    return path_switches == "different" and queueing_model != "md1_note" and route_peak >= 1
 
 
 @kernel(
@@ -201,13 +201,13 @@ def no_lead(path_switches: str) -> float:
     return 0.0
 
 
-@quantity("gap_saved", when=FULL)
+@quantity("gap_saved", when=DIFFERENT)
 def no_gap_saved() -> float:
     """Time by which the gap after the message passes ports sooner: counted with the switches."""
     return 0.0
 
 
-@quantity("gaps_saved", when=FULL)
+@quantity("gaps_saved", when=DIFFERENT)
 def no_gaps_saved() -> float:
     """Time by which gaps pass ports sooner: counted with the switches."""
     return 0.0

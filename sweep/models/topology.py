@@ -44,12 +44,13 @@ class Switch:
     port_count: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tier:
     """What connects the members of a place: `values` of parameters of its links, and its shape.
 
-    `sides` are those of a mesh or torus, `leaf` and `pod` the members of a leaf, and of a pod of leaves (inf: there is
-    none). `switches` are all that are listed; of a fat tree leaf, spine and core.
+    Two tiers are the same only if they are one. `sides` are those of a mesh or torus, `leaf` and `pod` the members of a
+    leaf, and of a pod of leaves (inf: there is none). `switches` are all that are listed; of a fat tree leaf, spine and
+    core.
     """
 
     name: str
@@ -104,7 +105,7 @@ class Route:
         return all(switch == self.switches[0] for switch in self.switches)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Topology:
     """A system: how many there are of each, in all, and its tiers, None where there is none. `notes` are for people."""
 
