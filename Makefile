@@ -48,6 +48,9 @@ demo: $(VENV)/.installed
 	$(BIN)/sweep run grids/congestion.yaml --overwrite
 	$(BIN)/sweep plot results/congestion.nc --of switch_depth --lines packet_format --x egress_utilization \
 		--at ecn_minimum=16384 -o results/congestion.png
+	$(BIN)/sweep run grids/pair_matrix.yaml --overwrite
+	$(BIN)/sweep plot results/pair_matrix.nc --of transfer_latency --x dst_chip --y src_chip --facet message_size \
+		-o results/pair_matrix.png
 	MPLBACKEND=agg $(BIN)/python notebooks/packet_format_selection.py
 	MPLBACKEND=agg $(BIN)/python notebooks/where_the_formula_holds.py
 	$(BIN)/sweep show results/tp_allreduce.nc

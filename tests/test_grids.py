@@ -7,15 +7,23 @@ import math
 import pytest
 
 import sweep
+from sweep.models.topology_file import read_chip, read_topology
 from tests.conftest import ROOT
 
-GRIDS = sorted((ROOT / "grids").rglob("*.yaml"))
+NAMED = {"topologies": read_topology, "chips": read_chip}
+"""Folders of files that grids name, and what reads them."""
+GRIDS = sorted(path for path in (ROOT / "grids").rglob("*.yaml") if path.parent.name not in NAMED)
 
 
 @pytest.mark.parametrize("path", GRIDS, ids=lambda path: path.stem)
 def test_a_shipped_grid_can_be_planned(path):
     model = [path.with_suffix(".py")] if path.with_suffix(".py").exists() else []
     assert sweep.plan(sweep.load_grid(path, model)).nests
+
+
+@pytest.mark.parametrize("path", sorted(path for name in NAMED for path in (ROOT / "grids" / name).iterdir()))
+def test_a_shipped_file_that_grids_name_can_be_read(path):
+    assert NAMED[path.parent.name](path.read_text(), path.name)
 
 
 def test_the_main_grid_is_the_full_product_of_six_axes():

@@ -107,7 +107,10 @@ class Route:
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """A system: how many there are of each, in all, and its tiers, None where there is none. `notes` are for people."""
+    """A system: how many there are of each, in all, and its tiers, None where there is none.
+
+    `notes` and `title` are for people.
+    """
 
     pods: int
     racks: int
@@ -115,6 +118,7 @@ class Topology:
     chips: int
     tiers: Mapping[str, Tier | None]
     notes: tuple[str, ...] = ()
+    title: str = ""
 
     @cached_property
     def members(self) -> dict[str, int]:

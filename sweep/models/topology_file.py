@@ -107,7 +107,8 @@ def read_topology(text: str, name: str) -> Topology:
         if tier in TIERS
     }
     reader.finish()
-    return Topology(*counts, {tier: tiers.get(tier) for tier in TIERS}, tuple(reader.notes))
+    title = root["title"].value if "title" in root else PurePath(name).stem
+    return Topology(*counts, {tier: tiers.get(tier) for tier in TIERS}, reader.all_notes(), str(title))
 
 
 class _Reader:
@@ -115,6 +116,7 @@ class _Reader:
         self.name = name
         self.faults: list[Fault] = []
         self.notes: dict[str, None] = {}
+        self.unused: dict[str, None] = {}
 
     def fault(self, where: str, what: str) -> None:
         self.faults.append(Fault(where, what))
@@ -122,6 +124,11 @@ class _Reader:
     def finish(self) -> None:
         if self.faults:
             raise InputError(self.faults)
+
+    def all_notes(self) -> tuple[str, ...]:
+        """What people should know of how the file was read."""
+        unused = f"not used by routes: {', '.join(self.unused)}; a grid sets what they stand for"
+        return (*self.notes, *([unused] if self.unused else []))
 
     def root(self, text: str, keys: tuple[str, ...], what: str) -> Mapping[str, Located]:
         document = read_yaml(text, self.name)
@@ -146,7 +153,7 @@ class _Reader:
         values: dict[str, Any] = {}
         for key, value in self.mapping(item, (*known, *more, *UNUSED), what).items():
             if key in UNUSED:
-                self.notes[f"{key} is not used by routes; what it stands for is set in a grid"] = None
+                self.unused[key] = None
             if key not in known:
                 continue
             name, parameter, _ = known[key]

@@ -87,6 +87,13 @@ def listing(entries: Sequence[tuple[str, str, str]], width: int) -> str:
     return "\n".join(lines)
 
 
+def in_columns(rows: Sequence[Sequence[str]], side: str = ">") -> list[str]:
+    """Rows as lines, each column as wide as its longest cell, at its right (>) or left (<) side."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(f"{cell:{side}{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return [f"  {line}".rstrip() for line in lines]
+
+
 def markdown(rows: Sequence[Sequence[str]]) -> str:
     """Rows as a table in Markdown, the first as its head."""
     head, *body = [f"| {' | '.join(cell.replace('|', '/') for cell in row)} |" for row in rows]

@@ -19,9 +19,16 @@ def label(variable: xr.DataArray) -> str:
 
 
 def tick_positions(values: np.ndarray[Any, Any]) -> list[int]:
-    """Positions of at most MAX_TICKS ticks: at powers of two or ten where the values have enough, else evenly."""
+    """Positions of at most MAX_TICKS ticks: at multiples of 1, 2 or 5 times a power of ten where whole numbers are at
+    equal distances, at powers of two or ten where the values have enough, else evenly."""
     every = list(range(values.size))
     if values.size > MAX_TICKS and values.dtype.kind in "iuf":
+        whole = values.astype(float)
+        if (whole == np.rint(whole)).all() and np.ptp(np.diff(whole)) == 0:
+            steps = (factor * 10**power for power in range(16) for factor in (1, 2, 5))
+            spots = next(found for step in steps if len(found := np.flatnonzero(whole % step == 0)) <= MAX_TICKS)
+            if len(spots) >= 4:
+                return spots.tolist()
         for base in (np.log2, np.log10):
             exponents = base(np.where(values > 0, values, np.nan).astype(float))
             round_ones = [spot for spot in every if exponents[spot] == np.rint(exponents[spot])]

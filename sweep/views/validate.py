@@ -22,6 +22,7 @@ from sweep.registry import STATUSES, Registry
 from sweep.views.compare import found_value, percent, worst_cells
 from sweep.views.cut import Layout
 from sweep.views.summary import text, unit_of
+from sweep.views.tables import in_columns
 
 PREFIX = "simulated_"
 BANDS = (1e-6, 1e-3, 0.1, 1.0, 10.0)
@@ -162,8 +163,7 @@ def parts(error: xr.DataArray, by: str) -> list[str]:
         within = float(np.percentile(sizes, 95, method="higher"))
         worst = float(known[np.argmax(sizes)])
         rows.append((name, str(known.size), f"{np.median(known):+.3g} %", f"{within:.3g} %", f"{worst:+.3g} %"))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  " + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    return in_columns(rows)
 
 
 def worst_lines(found: xr.Dataset, formula: str, error: xr.DataArray) -> list[str]:

@@ -182,6 +182,8 @@ def test_ticks_are_few_and_readable():
     assert tick_positions(np.arange(5.0)) == [0, 1, 2, 3, 4]
     assert tick_positions(2.0 ** np.arange(0, 31, 0.5)) == [0, 10, 20, 30, 40, 50, 60]
     assert len(tick_positions(np.linspace(0, 1, 1000))) <= 9
+    assert tick_positions(np.arange(64)) == [0, 10, 20, 30, 40, 50, 60]
+    assert tick_positions(np.arange(3, 25)) == [2, 7, 12, 17]
 
 
 def test_panels_beyond_a_page_go_to_numbered_pages_of_one_scale(figure, tmp_path):

@@ -267,7 +267,10 @@ def test_the_reader_says_what_it_takes_gbps_for_and_what_it_does_not_use():
     text = (GRIDS / "topologies" / "P1-R1-B4-C32.yaml").read_text()
     notes = read_topology(text, "P1-R1-B4-C32.yaml").notes
     assert "bandwidth_gbps is read as GB/s (1e9 bytes per second), as the design note means it" in notes
-    assert any(note.startswith("pfc_threshold_ratio is not used by routes") for note in notes)
+    assert notes[1] == (
+        "not used by routes: buffer_size_mb, num_priorities, pfc_enabled, pfc_threshold_ratio; a grid sets what they "
+        "stand for"
+    )
 
 
 def test_counts_come_from_the_name_of_the_file_where_it_does_not_say_them():
