@@ -33,7 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from sweep.events.simulation import DEADLOCKED, FEMTOSECONDS, GIVEN_UP, LONGEST, MOST_KEPT, SHORTEST, femtoseconds
-from sweep.events.switches import control_of, follow_incast
+from sweep.events.switches import control_of, follow_incast, is_too_soon
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 
@@ -111,6 +111,28 @@ def has_no_place(switch_hops: float, port_count: float, incast_senders: float, v
     return switch_hops == 0 or port_count < hosts
 
 
+def cannot_be(
+    switch_hops: float,
+    port_count: float,
+    incast_senders: float,
+    victim_size: float,
+    pause_delay: float,
+    propagation: float,
+    awaited_bytes: float,
+    frame_size: float,
+    wire_rate: float,
+    port_rate: float,
+    flow_control: str,
+    pfc_enabled: str,
+) -> bool:
+    """There is no switch, or one with too few ports, or a frame takes longer to the switch than pause_delay."""
+    if has_no_place(switch_hops, port_count, incast_senders, victim_size):
+        return True
+    return is_too_soon(
+        pause_delay, propagation, awaited_bytes, frame_size, wire_rate, port_rate, flow_control, pfc_enabled
+    )
+
+
 def steps_of_incast(
     message_size: float, victim_size: float, max_payload: float, incast_senders: float, switch_hops: float
 ) -> float:
@@ -131,7 +153,7 @@ def steps_of_incast(
         "incast_ending": Output("1"),
     },
     dims={},
-    fails={"infeasible": has_no_place},
+    fails={"infeasible": cannot_be},
     steps=steps_of_incast,
     internal=True,
 )

@@ -348,8 +348,8 @@ def follow_traffic(
                     answers += 2
             elif kind == CNP:
                 target[host] = rate[host]
-                cut[host] = (1 - gain) * cut[host] + gain
                 rate[host] = max(rate[host] * (1 - cut[host] / 2), SLOWEST * rates[0])
+                cut[host] = (1 - gain) * cut[host] + gain
                 step[host] = 0
                 set_time(times, winners, timers + host, now + recovery)
                 figures[14] += 1.0 if counting else 0.0

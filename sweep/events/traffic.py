@@ -25,8 +25,9 @@ The shared buffer, its thresholds, pauses, headroom, drops and credits are those
 marks (`ecn`) have them set: on a data frame that finds `ecn_minimum` bytes or more in its queue by chance, on one that
 finds `ecn_maximum` always. The receiver of a marked frame sends its source a notice, at most one each `cnp_interval`.
 With `congestion_control` dcqcn the source then slows down: its rate falls by half of a share, which is 1 at first,
-moves towards 1 by `rate_gain` with each notice, and fades by as much each `rate_recovery_time`. At those times the rate
-also comes half of the way back, and after five of them goes on by `rate_increase`.
+afterwards moves towards 1 by `rate_gain` with each notice, and fades by as much each `rate_recovery_time`. At those
+times the rate also comes half of the way back, and after five of them goes on by `rate_increase`; bytes are not
+counted, and there is no faster increase.
 
 Latencies of classes count from when a message is made until its frame has arrived, waiting at the host included;
 `simulated_switch_latency` from when the first bit of a data frame comes to the switch until it leaves (compare with
@@ -49,7 +50,7 @@ from sweep.events.histogram import BINS, quantile_of
 from sweep.events.sample import PARTS, interval
 from sweep.events.shared_switch import ALL_TO_ALL, BURSTS, INCAST, PERMUTATION, POISSON, TRACE, follow_traffic
 from sweep.events.simulation import DEADLOCKED, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
-from sweep.events.switches import control_of
+from sweep.events.switches import CREDITS, control_of, is_too_soon
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 switch_traffic = parameter(
@@ -90,6 +91,27 @@ MOST_WAITING = 1 << 22
 def has_no_host(port_count: float, switch_traffic: str, trace_hosts: float) -> bool:
     """The switch has nobody to send to, or the trace names hosts that it does not have."""
     return port_count < 2 or (switch_traffic == "trace" and trace_hosts > port_count)
+
+
+def cannot_be(
+    port_count: float,
+    switch_traffic: str,
+    trace_hosts: float,
+    pause_delay: float,
+    propagation: float,
+    awaited_bytes: float,
+    frame_size: float,
+    wire_rate: float,
+    port_rate: float,
+    flow_control: str,
+    pfc_enabled: str,
+) -> bool:
+    """A host is not there, or has nobody to send to, or a frame takes longer to the switch than pause_delay."""
+    if has_no_host(port_count, switch_traffic, trace_hosts):
+        return True
+    return is_too_soon(
+        pause_delay, propagation, awaited_bytes, frame_size, wire_rate, port_rate, flow_control, pfc_enabled
+    )
 
 
 def is_overloaded(
@@ -145,7 +167,7 @@ def steps_of_traffic(switch_traffic: str, sample_frames: float, trace_frames: fl
         "traffic_ending": Output("1"),
     },
     dims={"traffic_class": CLASSES, "quantile": QUANTILES},
-    fails={"infeasible": has_no_host, "undefined": is_idle},
+    fails={"infeasible": cannot_be, "undefined": is_idle},
     steps=steps_of_traffic,
     internal=True,
 )
@@ -268,7 +290,10 @@ def traffic_simulation(
     shortest = min(sizes[0], sizes[2]) / max(wire_rate, port_rate)
     share = buffer_alpha if buffer_management == "dynamic" else np.inf
     ending = GIVEN_UP
-    if longest <= LONGEST and shortest >= SHORTEST:
+    needed = max(sizes[0], 0 if pattern == TRACE else sizes[2])
+    if control_of(flow_control, pfc_enabled) == CREDITS and needed > credit_limit * credit_size:
+        ending = DEADLOCKED  # no frame of its kind ever goes
+    elif longest <= LONGEST and shortest >= SHORTEST:
         ending = follow_traffic(
             ports,
             pattern,

@@ -346,8 +346,8 @@ class Model:
     def slow_down(self, host: int) -> None:
         given = self.given
         self.target[host] = self.rate[host]
-        self.cut[host] = (1 - given.gain) * self.cut[host] + given.gain
         self.rate[host] = max(self.rate[host] * (1 - self.cut[host] / 2), 1e-3 * given.rates[0])
+        self.cut[host] = (1 - given.gain) * self.cut[host] + given.gain
         self.found.notices += self.counting
         self.timer[host] = token = object()
         self.env.process(self.come_back(host, token))

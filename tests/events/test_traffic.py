@@ -187,6 +187,27 @@ def test_five_hundred_small_switches_lose_no_frame_and_count_none_twice():
     assert endings[DONE] > 425
 
 
+def test_a_pause_that_comes_as_late_as_the_headroom_allows_never_drops_a_frame():
+    draw = random.Random(SEED + 4)
+    paused = 0
+    for _ in range(60):
+        given = random_switch(draw)
+        lines = given.ports * (max(given.queue_of) + 1)
+        delay = given.flight + simpy_switch.fs((given.sizes[2] + given.gap) / min(given.rates)) + given.pause_delay
+        lossless = replace(
+            given,
+            pause=True,
+            credits=None,
+            pause_delay=delay,
+            reserve=given.rates[0] * delay / 1e6 + given.sizes[2],
+            buffer=float(given.sizes[2] * (lines + draw.randint(1, 20))),
+        )
+        ending, _, _, _, figures, _ = follow(lossless, 1, 128, budget=20_000)
+        assert figures[8] == 0
+        paused += figures[5] > 0 and ending == DONE
+    assert paused > 20
+
+
 def test_the_headroom_of_the_formula_is_enough_for_traffic_that_goes_on_and_none_is_not():
     given = {"port_count": 5, "switch_traffic": "incast", "egress_utilization": 1.5, "flow_control": "pfc"}
     given |= {"sample_frames": 2560, "buffer_size": 100_000, "packet_format": "afh_gen1"}
@@ -234,6 +255,10 @@ def test_what_cannot_be_simulated_has_a_status():
     assert points(outputs, port_count=1, egress_utilization=0.5, **few)["switch_drops"].status == "infeasible"
     assert points(outputs, egress_utilization=0, **few)["switch_drops"].status == "undefined"
     assert points(outputs, egress_utilization=0.5, event_budget=100, **few)["switch_drops"].status == "budget"
+    soon = {"pause_delay": 1.0, "propagation": 5.0}  # a frame under way cannot be that near
+    assert points(outputs, egress_utilization=0.5, **soon, **few)["switch_drops"].status == "infeasible"
+    window = {"flow_control": "cbfc", "credit_limit": 5, "credit_size": 256, "sample_frames": 1280}
+    assert points(outputs, egress_utilization=0.5, **window)["switch_drops"].status == "deadlock"
 
 
 @pytest.mark.heavy
