@@ -29,6 +29,9 @@ STATUSES = ("ok", "undefined", "infeasible", "unstable", "deadlock", "budget", "
 NO_VALUE = "no_value"
 """The label of a categorical result that failed."""
 
+ARGUMENTS = "sweep_arguments"
+"""Attribute of a function that stands for another one and takes its arguments under these names."""
+
 STATUS_CODE = {label: code for code, label in enumerate(STATUSES)}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -179,6 +182,23 @@ class _Declaration:
     internal: bool = False
 
 
+@dataclass(frozen=True)
+class Scope:
+    """Other values of some parameters, under which quantities can be asked for once more.
+
+    A quantity takes `inner__x`, x as it is in the scope that a module calls `inner`. `replaces` maps parameters to what
+    stands in their place: a choice to a label, any other to the name of a quantity or parameter outside the scope.
+    """
+
+    name: str
+    replaces: Mapping[str, str]
+
+
+def scope(**replaces: str) -> Scope:
+    """Declare a scope; it takes the name of the module attribute that it is assigned to."""
+    return Scope("", replaces)
+
+
 def parameter(
     *,
     unit: str = "1",
@@ -326,6 +346,9 @@ def first_line(function: Callable[..., Any]) -> str:
 @functools.cache
 def argument_names(function: Callable[..., Any]) -> tuple[str, ...]:
     """Names of a function's arguments; it must take nothing but plain arguments without defaults."""
+    given: tuple[str, ...] | None = function.__dict__.get(ARGUMENTS)
+    if given is not None:
+        return given
     names = []
     for argument in inspect.signature(function).parameters.values():
         if argument.kind is not argument.POSITIONAL_OR_KEYWORD or argument.default is not argument.empty:
@@ -346,7 +369,7 @@ RESERVED_STARTS = ("i_", "q_", "c_", "start_", "stop_", "kept_", "out_", "status
 
 def is_reserved(name: str) -> bool:
     """Whether a name means something else in grids, results or kernels."""
-    return name in RESERVED or name.endswith(("_", "_status")) or name.startswith(RESERVED_STARTS)
+    return name in RESERVED or "__" in name or name.endswith(("_", "_status")) or name.startswith(RESERVED_STARTS)
 
 
 def check_name(name: str, where: str) -> None:
@@ -366,9 +389,13 @@ class Registry:
         self.parameters: dict[str, Parameter] = {}
         self.quantities: dict[str, Quantity] = {}
         self.givers: dict[str, Quantity] = {}
+        self.scopes: dict[str, Scope] = {}
         self.output_owner: dict[str, str] = {}
 
     def __contains__(self, name: str) -> bool:
+        prefix, separator, rest = name.partition("__")
+        if separator:
+            return prefix in self.scopes and rest in self
         return name in self.parameters or name in self.quantities or name in self.output_owner
 
     def names(self) -> Iterator[str]:
@@ -393,6 +420,8 @@ class Registry:
         for name, value in vars(module).items():
             if isinstance(value, Parameter):
                 self._add_parameter(replace(value, name=name), where)
+            if isinstance(value, Scope):
+                self.scopes[name] = replace(value, name=name)
             declaration = getattr(value, "sweep_declaration", None)
             if isinstance(declaration, _Declaration) and value.__module__ == module.__name__:
                 self._add_declaration(declaration, where)
@@ -444,10 +473,17 @@ class Registry:
         faults = []
         for node in (*self.quantities.values(), *self.givers.values()):
             for variant in node.variants:
-                code = variant.function.__code__
+                code = inspect.unwrap(variant.function).__code__
                 where = f"{code.co_filename}:{code.co_firstlineno}"
                 faults += [Fault(where, f"{node.name} {what}") for what in self.faults_of_names(node, variant)]
                 faults += [Fault(where, f"{node.name}: {what}") for what in self.faults_of_choices(variant)]
+        for each in self.scopes.values():
+            for name, value in each.replaces.items():
+                known = self.parameters.get(name)
+                if known is None or known.is_table or known.is_file:
+                    faults.append(Fault(f"scope {each.name}", f"{name!r} is no number or choice that it could replace"))
+                elif value not in (self.labels(known, {}) if known.is_choice else self):
+                    faults.append(Fault(f"scope {each.name}", f"{name} cannot be {value!r}, which does not exist"))
         if faults:
             raise InputError(faults)
 

@@ -52,6 +52,7 @@ class Embedder:
         `returns` is 'float' for a scalar quantity, 'code' for a categorical one, 'flag' for a predicate, 'any' for a
         helper, and 'kernel' for a kernel and its helpers, which are copied as they stand.
         """
+        function = inspect.unwrap(function)
         key = (function, returns)
         if key not in self._names:
             name = self._unique(function)
@@ -81,7 +82,7 @@ class Embedder:
 
 def reject(function: Callable[..., Any], line: int, what: str) -> InputError:
     """An error at a line of a function that cannot go into a kernel."""
-    code = function.__code__
+    code = inspect.unwrap(function).__code__
     return InputError([Fault(f"{code.co_filename}:{code.co_firstlineno + line - 1}", f"{function.__name__}: {what}")])
 
 
@@ -107,7 +108,7 @@ def _parsed(text: str) -> dict[int, str]:
 
 def source_of(function: Callable[..., Any]) -> str:
     """Source text of a function that was defined with def. Raises InputError where it cannot be read."""
-    code = function.__code__
+    code = inspect.unwrap(function).__code__
     source = _definitions(code.co_filename).get(code.co_firstlineno)
     if source is None:
         raise reject(function, 1, "its source cannot be read; define it in a file, with def, not as a lambda")

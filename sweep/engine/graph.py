@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from sweep.engine.rename import renamed_quantity, renamed_variant
 from sweep.errors import Fault, InputError, nearest
-from sweep.registry import Output, Parameter, Quantity, Registry, Variant, argument_names
+from sweep.registry import Output, Parameter, Quantity, Registry, Scope, Variant, argument_names
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class _Resolver:
         self.labels: dict[str, tuple[str, ...]] = {}
         self.sources: dict[str, tuple[str, ...]] = {}
         self.included: dict[str, set[str]] = {}  # for a node with a status: nodes whose status is never worse
+        self.shared: set[str] = set()  # names in scopes that change nothing about them
         self.visiting: list[str] = []
 
     def resolve(self, outputs: Sequence[str]) -> Graph:
@@ -102,32 +104,75 @@ class _Resolver:
             self.visit(name)
         return Graph(tuple(outputs), self.nodes, self.owner, self.parameters, self.labels, self.sources)
 
-    def visit(self, name: str) -> None:
-        if name in self.owner or name in self.parameters:
-            return
-        if name in self.visiting:
-            cycle = [*self.visiting[self.visiting.index(name) :], name]
+    def visit(self, name: str, scope: Scope | None = None) -> str:
+        """Make a value part of the graph, as it is in a scope; the name under which it is there. That is its own name
+        where the scope changes nothing about it."""
+        if "__" in name:
+            prefix, _, name = name.partition("__")
+            scope = self.registry.scopes[prefix]
+        own = f"{scope.name}__{name}" if scope else name
+        if own in self.owner or own in self.parameters:
+            return own
+        if own in self.shared:
+            return name
+        if own in self.visiting:
+            cycle = [*self.visiting[self.visiting.index(own) :], own]
             raise InputError([Fault("model", f"quantities depend on each other: {' -> '.join(cycle)}")])
         parameter = self.registry.parameters.get(name)
-        quantity = self.computed(parameter) if parameter else self.quantity_of(name)
-        if quantity is None:
+        if parameter is not None and scope is not None and name in scope.replaces:
+            return self.replaced(own, parameter, scope.replaces[name])
+        quantity = self.computed(parameter, scope) if parameter else self.quantity_of(name)
+        if quantity is None and scope is None:
             self.add_parameter(self.registry.parameters[name])
-            return
-        self.visiting.append(name)
-        node = self.node(quantity)
-        for input_name in (*node.selectors, *node.inputs):
-            self.visit(input_name)
-        self.visiting.pop()
-        self.add_node(node)
+            return name
+        node, names = None, {}
+        if quantity is not None:
+            self.visiting.append(own)
+            node = self.node(quantity, scope)
+            names = {x: self.visit(x, scope) for x in (*node.selectors, *node.inputs)}
+            self.visiting.pop()
+        changes = {x: y for x, y in names.items() if x != y}
+        if node is None or (scope is not None and not changes and not self.is_decided(node.quantity, scope)):
+            self.shared.add(own)
+            return self.visit(name)
+        self.add_node(self.with_names(node, changes, f"{scope.name}__" if scope else ""))
+        return own
 
-    def computed(self, parameter: Parameter) -> Quantity | None:
+    def replaced(self, own: str, parameter: Parameter, value: str) -> str:
+        """What a scope puts in the place of a parameter: for a choice itself with one label, else another value."""
+        if not parameter.is_choice:
+            return self.visit(value)
+        self.add_parameter(replace(parameter, name=own, default=value))
+        return own
+
+    @staticmethod
+    def is_decided(quantity: Quantity, scope: Scope) -> bool:
+        """Whether a scope decides which variant of a quantity is the one."""
+        return any(key in scope.replaces for variant in quantity.variants for key in variant.when)
+
+    def with_names(self, node: Node, names: Mapping[str, str], prefix: str) -> Node:
+        """A node that takes values under other names, and has a prefix before its own."""
+        if not names and not prefix:
+            return node
+        for name, actual in names.items():
+            if actual in self.labels:  # functions know labels by the names of their arguments
+                self.labels.setdefault(name, self.labels[actual])
+        return Node(
+            renamed_quantity(node.quantity, prefix, names),
+            tuple(names.get(name, name) for name in node.selectors),
+            tuple(Branch(renamed_variant(branch.variant, names), branch.cases) for branch in node.branches),
+            node.missing,
+            tuple(dict.fromkeys(names.get(name, name) for name in node.inputs)),
+        )
+
+    def computed(self, parameter: Parameter, scope: Scope | None) -> Quantity | None:
         """What computes a parameter that has no value: another one that is given, or its default; None: nothing."""
         if self.is_given(parameter.name):
             return None
         giver = self.registry.givers.get(parameter.name)
         if giver is not None:
             keys = {key for variant in giver.variants for key in variant.when}
-            possible = [self.possible_labels(key) for key in keys]
+            possible = [self.possible_labels(key, scope) for key in keys]
             for combination in product(*possible):
                 if select(giver, dict(zip(keys, combination, strict=True))) is not None:
                     labels = self.registry.labels(parameter, self.fixed) if parameter.is_choice else ()
@@ -163,10 +208,10 @@ class _Resolver:
             redundant = {source for other in inherited for source in self.included[other]}
             self.sources[name] = tuple(source for source in self.nodes if source in inherited - redundant)
 
-    def node(self, quantity: Quantity) -> Node:
-        """Keep the variants that the given choices can select."""
+    def node(self, quantity: Quantity, scope: Scope | None) -> Node:
+        """Keep the variants that the given choices, and those of a scope, can select."""
         keys = tuple(dict.fromkeys(key for variant in quantity.variants for key in variant.when))
-        possible = {key: self.possible_labels(key) for key in keys}
+        possible = {key: self.possible_labels(key, scope) for key in keys}
 
         @functools.cache
         def selected(combination: tuple[str | bool, ...]) -> int | None:
@@ -174,9 +219,9 @@ class _Resolver:
 
         mattering = [key for key in keys if self.matters(key, possible, selected)]
         for key in mattering:
-            if not self.has_labels(key):
+            if not self.has_labels(key, scope) and not (scope and key in scope.replaces):
                 self.add_parameter(self.registry.parameters[key])
-        selectors = tuple(key for key in mattering if self.has_labels(key))
+        selectors = tuple(key for key in mattering if self.has_labels(key, scope))
         cases: dict[int, dict[tuple[str, ...], None]] = {}
         missing: dict[tuple[str, ...], None] = {}
         for combination in product(*possible.values()):
@@ -188,10 +233,12 @@ class _Resolver:
         inputs = tuple(dict.fromkeys(name for branch in branches for name in needed_names(branch.variant, quantity)))
         return Node(quantity, selectors, branches, tuple(missing), inputs)
 
-    def has_labels(self, key: str) -> bool:
+    def has_labels(self, key: str, scope: Scope | None) -> bool:
         """Whether a choice may have another label from point to point."""
         parameter = self.registry.parameters[key]
-        return parameter.is_choice and (self.varying.get(key) is not None or self.computed(parameter) is not None)
+        if not parameter.is_choice or (scope and key in scope.replaces):
+            return False
+        return self.varying.get(key) is not None or self.computed(parameter, scope) is not None
 
     def matters(
         self,
@@ -214,12 +261,14 @@ class _Resolver:
                 return True
         return False
 
-    def possible_labels(self, key: str) -> Sequence[str | bool]:
+    def possible_labels(self, key: str, scope: Scope | None) -> Sequence[str | bool]:
         """Labels that a choice parameter takes in this grid; for an optional one, whether it is given."""
         parameter = self.registry.parameters[key]
         if not parameter.is_choice:
             return (self.is_given(key),)
-        if self.computed(parameter) is not None:
+        if scope and key in scope.replaces:
+            return (scope.replaces[key],)
+        if self.computed(parameter, scope) is not None:
             return self.registry.labels(parameter, self.fixed)
         labels = self.varying.get(key)
         return tuple(dict.fromkeys(labels)) if labels is not None else (self.fixed.get(key, parameter.default),)

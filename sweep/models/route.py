@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sweep.models import link, packet, queueing, switch
 from sweep.models.switch import CUT_THROUGH_BYTES
-from sweep.models.topology import Route, Topology
+from sweep.models.topology import Route, Tier, Topology
 from sweep.models.topology_file import read_chip, read_topology
 from sweep.registry import GIVEN, Choices, parameter, prepared, quantity
 
@@ -88,7 +88,7 @@ def group_route(topology: Topology, start: int, stride: int, count: int, in_a_ri
     if tier is None:
         return None
     longest = None
-    for one, other in neighbours(members) if in_a_ring else combinations(members, 2):
+    for one, other in neighbours(members) if in_a_ring else farthest(members, tier):
         route = topology.route(one, other)
         if route is None:
             return None
@@ -100,6 +100,19 @@ def group_route(topology: Topology, start: int, stride: int, count: int, in_a_ri
 def neighbours(members: range) -> Iterator[tuple[int, int]]:
     """Members of a ring and those after them."""
     return zip(members, (*members[1:], members[0]), strict=True)
+
+
+def farthest(members: range, tier: Tier) -> Iterator[tuple[int, int]]:
+    """Pairs of members among which are two that are as far from each other as any, and neighbours.
+
+    Where places lie in places no two are farther apart than the farthest from the first; along rings, meshes and tori
+    they may be.
+    """
+    if tier.shape in ("ring", "mesh", "torus"):
+        yield from combinations(members, 2)
+    else:
+        yield from neighbours(members)
+        yield from ((members[0], other) for other in members[1:])
 
 
 def crowded(topology: Topology, route: Route, members: range) -> bool:
@@ -198,6 +211,14 @@ globals().update({f"{name}_of_chip": prepared(name, when=CHIP)(chip_value(name))
 
 pair_bandwidth = prepared("route_bandwidth", unit="GB/s", when=PAIR, internal=True)(pair_value("link_bandwidth"))
 group_bandwidth = prepared("route_bandwidth", when=GROUP)(group_value("link_bandwidth"))
+
+
+@prepared("route_bandwidth", when={"topology": None})
+def no_route_bandwidth() -> float:
+    """No rate: there is no topology that says which."""
+    return math.nan
+
+
 pair_port_bandwidth = prepared("route_port_bandwidth", unit="GB/s", when=PAIR, internal=True)(
     pair_value("port_bandwidth")
 )

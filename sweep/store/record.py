@@ -50,7 +50,8 @@ def resolved(grid: Grid, plan: Plan) -> dict[str, Any]:
             lists = {name: values_along(axis, name, grid) for name in axis.members}
             label = {"label": list(axis.labels)} if axis.labels else {}
             dimensions.setdefault("zip", {})[axis.name] = label | lists
-    used = {name: plan.fixed[name] for name in sorted(plan.graph.parameters) if plan.fixed.get(name) is not None}
+    known = [name for name in sorted(plan.graph.parameters) if name in grid.registry.parameters]  # not those of scopes
+    used = {name: plan.fixed[name] for name in known if plan.fixed.get(name) is not None}
     return {
         "title": grid.title,
         "outputs": [*grid.outputs, *(f"{name}_status" for name in grid.statuses)],
@@ -76,7 +77,7 @@ def model_digest(plan: Plan, kernel: str) -> str:
     """Digest of what decides over values and their attributes: functions, units, labels, extra dimensions, texts."""
     nodes = plan.graph.nodes.values()
     prepared = [branch.variant.function for name in plan.prepared for branch in plan.graph.nodes[name].branches]
-    described = [(dict(node.quantity.outputs), dict(node.quantity.dims), node.summary) for node in nodes]
+    described = [(dict(node.quantity.outputs), dict(node.quantity.dims), node.inputs, node.summary) for node in nodes]
     parameters = [(name, each.unit, each.integer, each.doc) for name, each in plan.graph.parameters.items()]
     text = "\n".join([kernel, *map(reached_source, prepared), repr(described), repr(parameters)])
     return hashlib.sha256(text.encode()).hexdigest()[:24]

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import sweep
 from sweep.errors import InputError
-from sweep.models.topology import Topology
+from sweep.models.route import group_route
+from sweep.models.topology import TIERS, Topology
 from sweep.models.topology_file import read_chip, read_topology
 from tests.conftest import ROOT
 from tests.models import close, point, points, preset
@@ -198,6 +199,27 @@ def test_a_ring_pays_for_its_neighbours_and_others_for_the_farthest_two():
     direct = points(("steps", "frame_switching"), topology=system, algorithm="direct")
     assert ring["frame_switching"].value == 0
     assert direct["frame_switching"].value > 3 * 500
+
+
+@settings(deadline=None, database=None, max_examples=40)
+@given(st.integers(2, 12), st.integers(0, 20), st.integers(1, 5), st.sampled_from(("ring", "mesh", "tree", "board")))
+def test_the_route_of_a_group_is_the_longest_in_its_widest_tier(count, start, stride, shape):
+    tiers = {
+        "ring": {"c2c": "{ring: true}", "b2b": "{switch: {port_count: 64}}"},
+        "mesh": {"c2c": "{mesh: [4, 2]}", "b2b": "{torus: [8, 4]}"},
+        "tree": {"c2c": "{}", "b2b": "{fat_tree: {leaf: 4, pod: 16}, switches: [{port_count: 64}, {}, {}]}"},
+        "board": {"c2c": "{ring: true}"},
+    }[shape]
+    system = topology_of("P1-R1-B4-C32", **tiers)
+    members = [start + stride * k for k in range(count)]
+    found = group_route(system, start, stride, count, False)
+    routes = [system.route(one, other) for one in members for other in members if one != other]
+    if None in routes:
+        assert found is None
+        return
+    widest = max(TIERS.index(route.tier.name) for route in routes)
+    most = max(len(route.switches) for route in routes if TIERS.index(route.tier.name) == widest)
+    assert (found.tier.name, len(found.switches)) == (TIERS[widest], most)
 
 
 def test_what_a_grid_says_comes_before_the_topology_that_before_the_chip_and_that_before_defaults():
