@@ -226,6 +226,12 @@ EXISTING = tuple(
 )
 """Choices with which a collective has its formulas; most of all that can be drawn have not."""
 
+FILES = {
+    "topology": sorted((ROOT / "grids" / "topologies").glob("*.yaml")),
+    "chip": sorted((ROOT / "grids" / "chips").glob("*.yaml")),
+    "traffic_trace": sorted((ROOT / "grids" / "traces").glob("*.csv")),
+}
+"""Files that parameters may name."""
 OPTIONAL = tuple(name for name in SETTABLE if REGISTRY.parameters[name].default is None)
 
 
@@ -244,17 +250,22 @@ def any_case(chance: Random, outputs: Sequence[str] = ()) -> Case:
 
     def value(name: str) -> Any:
         parameter = REGISTRY.parameters[name]
+        if parameter.is_file:
+            return str(chance.choice(FILES[name]))
         if not parameter.is_choice:
             return number(chance, parameter, few_frames=carries)
         own = fixed.get(parameter.table, {}) if parameter.table else {}
         labels = [x for x in (*REGISTRY.labels(parameter, {}), *own) if x != "carried" or carries]
         return chance.choice(labels)
 
-    fixed |= {name: value(name) for name in SETTABLE if chance.random() < 0.6}
+    # Files change what parameters are, which promises about some outputs cannot see; without them no switches differ.
+    of_files = [*FILES, "path_switches"] if outputs else []
+    settable = [name for name in SETTABLE if name not in of_files]
+    fixed |= {name: value(name) for name in settable if chance.random() < 0.6}
     if chance.random() < 0.8:
         fixed |= chance.choice(EXISTING)
     graph = resolve(REGISTRY, wanted, fixed, {})
-    needed = [name for name in SETTABLE if name in graph.parameters or name in graph.nodes or name in OPTIONAL]
+    needed = [name for name in settable if name in graph.parameters or name in graph.nodes or name in OPTIONAL]
     axes = chance.sample(needed, min(chance.randint(1, 4), len(needed)))
     zipped = axes[-2:] if len(axes) > 2 and chance.random() < 0.3 else []
     length = chance.randint(1, 3)

@@ -19,6 +19,8 @@ utilization per hop; the table is that of a flow shop, Baccelli et al., Synchron
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -80,9 +82,15 @@ def time_over(
     return start + (last + gap) / last_rate
 
 
-def has_no_formula(queueing_model: str, path_switches: str) -> bool:
-    """Waits at switches that differ have a formula for M/D/1 only."""
-    return path_switches == "different" and queueing_model != "md1" and queueing_model != "md1_note"
+def has_no_switches(path_switches: str, route_bandwidth: float) -> bool:
+    """There is no topology, or no route in it, that says how switches differ."""
+    return path_switches == "different" and math.isnan(route_bandwidth)
+
+
+def has_no_formula(queueing_model: str, path_switches: str, route_bandwidth: float) -> bool:
+    """Waits at switches that differ have a formula for M/D/1 only, and need a topology that says how they differ."""
+    known = queueing_model in ("md1", "md1_note") and not math.isnan(route_bandwidth)
+    return path_switches == "different" and not known
 
 
 def overloaded(route_peak: float, path_switches: str, queueing_model: str) -> bool:
@@ -93,6 +101,7 @@ def overloaded(route_peak: float, path_switches: str, queueing_model: str) -> bo
 @kernel(
     outputs={"route_rate": Output("GB/s"), "route_fixed": Output("ns"), "route_peak": Output("1")},
     dims={},
+    fails={"infeasible": has_no_switches},
     internal=True,
 )
 def rates_of_route(
@@ -130,7 +139,7 @@ def waits_of_route(
     return wait
 
 
-@kernel(outputs={"route_forwarding": Output("ns")}, dims={}, internal=True)
+@kernel(outputs={"route_forwarding": Output("ns")}, dims={}, fails={"infeasible": has_no_switches}, internal=True)
 def forwarding_of_route(
     route_switches: NDArray[np.float64], forwarding_delay: float, frame_size: float, cell_factor: float
 ) -> float:
@@ -142,7 +151,7 @@ def forwarding_of_route(
     return time
 
 
-@kernel(outputs={"route_frame_time": Output("ns")}, dims={}, internal=True)
+@kernel(outputs={"route_frame_time": Output("ns")}, dims={}, fails={"infeasible": has_no_switches}, internal=True)
 def frame_over_route(
     route_switches: NDArray[np.float64], wire_rate: float, port_rate: float, port_bandwidth: float, frame_size: float
 ) -> float:
@@ -150,7 +159,7 @@ def frame_over_route(
     return time_over(route_switches, port_rate / port_bandwidth, wire_rate, 1.0, frame_size, frame_size, 0.0)
 
 
-@kernel(outputs={"route_message_time": Output("ns")}, dims={}, internal=True)
+@kernel(outputs={"route_message_time": Output("ns")}, dims={}, fails={"infeasible": has_no_switches}, internal=True)
 def message_over_route(
     route_switches: NDArray[np.float64],
     wire_rate: float,
@@ -166,7 +175,7 @@ def message_over_route(
     return time_over(route_switches, port_rate / port_bandwidth, wire_rate, frames, first_frame, last_frame, gap)
 
 
-@kernel(outputs={"route_chunk_time": Output("ns")}, dims={}, internal=True)
+@kernel(outputs={"route_chunk_time": Output("ns")}, dims={}, fails={"infeasible": has_no_switches}, internal=True)
 def chunk_over_route(
     route_switches: NDArray[np.float64],
     wire_rate: float,

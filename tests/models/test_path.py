@@ -122,6 +122,11 @@ def test_waits_at_each_port_are_those_of_its_own_rate_and_use_and_other_models_h
     assert point("transfer_latency", queueing_model="md1_note", **{**given, "topology": busy}).status == "ok"
 
 
+def test_without_a_topology_nobody_knows_how_switches_differ():
+    for name in ("transfer_latency", "collective_latency", "path_rate"):
+        assert point(name, path_switches="different", switch_hops=2).status == "infeasible"
+
+
 def test_what_is_summed_up_message_by_message_has_no_formula_over_switches_that_differ():
     system = read_topology(DIFFERENT, "x")
     given = {"topology": system, "message_size": 6000}
