@@ -19,7 +19,7 @@ MODULES = {
         *("packet", "capability", "link", "reliability"),
         *("switch", "queueing", "crossbar", "buffer", "transfer", "incast"),
         *("collective", "step_credits", "carried", "tree", "breakdown", "uneven"),
-        *("frame_trace", "path", "route", "hierarchy"),
+        *("frame_trace", "path", "route", "hierarchy", "cdma"),
     ),
     "sweep.events": (
         "simulation",

@@ -6,11 +6,12 @@
         c2c: {bandwidth_gbps: 448, latency_us: 0.2, paxi_override: {pkt_format: afh_lite}}
         b2b: {bandwidth_gbps: 200, latency_us: 2.0, switch: {fixed_latency_ns: 500, port_count: 16}}
 
-A tier takes `bandwidth_gbps` or `link_bandwidth`, `latency_us` or `base_latency`, `propagation`, `paxi_override`, and
-what is between its members: nothing; `switch`; `switch_hops` with `switch_config`; a list `switches`; or `ring: true`,
-`mesh: [4, 2]`, `torus: [4, 2]` with a `switch` for what chips do that pass frames on; or, with `switches` for leaf,
-spine and core, `fat_tree: {leaf: 8, pod: 32}`, members of a leaf and if wanted of a pod. A chip's file has a block
-`paxi`.
+A tier takes `bandwidth_gbps` or `link_bandwidth`, the rate between two members, one way; or `aggregate_bandwidth`, that
+of all `links` of a chip, one way, of which two members have `links_per_pair` (1). Further `latency_us` or
+`base_latency`, `propagation`, `paxi_override`, and what is between its members: nothing; `switch`; `switch_hops` with
+`switch_config`; a list `switches`; or `ring: true`, `mesh: [4, 2]`, `torus: [4, 2]` with a `switch` for what chips do
+that pass frames on; or, with `switches` for leaf, spine and core, `fat_tree: {leaf: 8, pod: 32}`, members of a leaf and
+if wanted of a pod. A chip's file has a block `paxi`.
 
 Keys of the note have no units: `bandwidth_gbps` are GB/s there, as its formulas have it, and the reader says so. Those
 with the names of parameters are read as in a grid. The latency of a tier is that of its override, else its own.
@@ -59,6 +60,7 @@ PAXI: Words = {
 LINK: Words = {
     "bandwidth_gbps": ("link_bandwidth", link.link_bandwidth, 1),
     "latency_us": ("base_latency", link.base_latency, 1000),
+    "aggregate_bandwidth": ("link_bandwidth", link.link_bandwidth, 0),
     **own_names(link, "link_bandwidth base_latency"),
     **own_names(transfer, "propagation"),
 }
@@ -72,6 +74,7 @@ SWITCH: Words = {
 }
 UNUSED = ("vc_count", "buffer_size_mb", "num_priorities", "pfc_enabled", "pfc_threshold_ratio")
 """Keys of the note that no route needs."""
+LINKS = ("links", "links_per_pair")
 BETWEEN = ("switch", "switch_hops", "switch_config", "switches", "ring", "mesh", "torus", "fat_tree")
 """Keys that say what is between the members of a tier."""
 
@@ -220,8 +223,15 @@ class _Reader:
         """One tier; None where the file says null."""
         if item.value is None:
             return None
-        values = self.block(item, name, LINK, (*BETWEEN, "paxi_override"))
+        values = self.block(item, name, LINK, (*BETWEEN, *LINKS, "paxi_override"))
         block = item.value if isinstance(item.value, dict) else {}
+        if "aggregate_bandwidth" in block and "links" in block:
+            all_links, used = (self.whole(block[key], key) if key in block else 1 for key in LINKS)
+            if used > all_links:
+                self.fault(block["links_per_pair"].where, f"links_per_pair is at most links, {all_links}")
+            values["link_bandwidth"] *= used / all_links
+        elif any(key in block for key in ("aggregate_bandwidth", *LINKS)):
+            self.fault(item.where, f"{name}: aggregate_bandwidth and links go together, links_per_pair with them")
         values |= self.block(block.get("paxi_override"), "paxi_override", PAXI)
         bandwidth = values.get("link_bandwidth", link.link_bandwidth.default)
         shapes = [key for key in ("ring", "mesh", "torus", "fat_tree") if key in block]

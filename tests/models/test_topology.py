@@ -295,5 +295,22 @@ def test_the_reader_says_what_it_takes_gbps_for_and_what_it_does_not_use():
     )
 
 
+def test_the_rate_of_all_links_of_a_chip_is_another_word_than_that_of_one():
+    def rate(tier: str) -> float:
+        return point("wire_rate", topology=topology_of("P1-R1-B1-C8", c2c=tier)).value
+
+    assert rate("{bandwidth_gbps: 448}") == rate("{link_bandwidth: 448}") == 448
+    assert rate("{aggregate_bandwidth: 448, links: 8}") == 56
+    assert rate("{aggregate_bandwidth: 448, links: 8, links_per_pair: 2}") == 112
+    start = "chips: P1-R1-B1-C8\ninterconnect: {c2c: "
+    assert "go together" in faults(start + "{aggregate_bandwidth: 448}}")[0]
+    assert "go together" in faults(start + "{bandwidth_gbps: 448, links: 8}}")[0]
+    assert "at most links, 8" in faults(start + "{aggregate_bandwidth: 448, links: 8, links_per_pair: 9}}")[0]
+    assert (
+        "says twice what link_bandwidth is"
+        in faults(start + "{aggregate_bandwidth: 448, links: 8, link_bandwidth: 3}}")[0]
+    )
+
+
 def test_counts_come_from_the_name_of_the_file_where_it_does_not_say_them():
     assert read_topology("interconnect: {c2c: {}}", "some/P1-R2-B4-C32.yaml").members["b2b"] == 16
