@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from sweep.engine.embed import reject
 from sweep.engine.forecast import steps_of_points
+from sweep.engine.graph import Node
 from sweep.engine.kernelcache import forget_kernel, load_kernel, seal_kernel, wide_vectors
 from sweep.engine.loopnest import KernelSource, NestCall, write_kernel
 from sweep.engine.news import Announce, Progress, ignore
@@ -107,14 +108,19 @@ class Execution:
         return np.array([labels.index(label) for label in values], np.int64)
 
     def prepare(self, name: str) -> Array:
-        """Values of a prepared quantity for each combination of its own axes; labels as codes."""
+        """Values of a prepared quantity for each combination of its own axes; labels as codes.
+
+        It is called once for each combination of values that it takes, however many points have them.
+        """
         plan = self.plan
         node = plan.graph.nodes[name]
         dims = plan.dims[name]
         labels = plan.graph.output(name).categories
+        shape = tuple(plan.axes[dim].size for dim in dims)
+        _, firsts, number = np.unique(self.combinations(node, dims, shape), return_index=True, return_inverse=True)
         results = []
-        for index in product(*(range(plan.axes[dim].size) for dim in dims)):
-            position = dict(zip(dims, index, strict=True))
+        for index in firsts.tolist():
+            position = dict(zip(dims, map(int, np.unravel_index(index, shape)), strict=True))
             case = tuple(self.prepared_argument(x, position) for x in node.selectors)
             branch = next((branch for branch in node.branches if case in branch.cases), None)
             if branch is None:
@@ -130,10 +136,25 @@ class Execution:
         shapes = [result.shape or (0,) * rank for result in results]  # () stands for no value
         own_shape = tuple(map(max, zip(*shapes, strict=True)))
         together = np.full((len(results), *own_shape), np.nan)
-        for number, result in enumerate(results):
-            place: tuple[Any, ...] = (number, *map(slice, result.shape))
-            together[place] = result
-        return together.reshape(tuple(plan.axes[dim].size for dim in dims) + own_shape)
+        for place, result in enumerate(results):
+            index_of_result: tuple[Any, ...] = (place, *map(slice, result.shape))
+            together[index_of_result] = result
+        return together[number.ravel()].reshape(shape + own_shape)
+
+    def combinations(self, node: Node, dims: Sequence[str], shape: tuple[int, ...]) -> Array:
+        """For each point of a prepared quantity a number, the same where it takes the same values."""
+        plan = self.plan
+        total = np.zeros(shape, np.int64)
+        for name in dict.fromkeys((*node.selectors, *node.inputs)):
+            if name in plan.fixed:
+                continue
+            own = plan.dims[name]
+            codes = np.arange(math.prod(plan.axes[dim].size for dim in own))
+            if name not in plan.axis_of and not plan.graph.output(name).dims:
+                codes = np.unique(self.arrays[f"kept_{name}"], return_inverse=True)[1].ravel()
+            codes = codes.reshape([plan.axes[dim].size if dim in own else 1 for dim in dims])
+            total = np.unique(total * (codes.max() + 1) + codes, return_inverse=True)[1].reshape(shape)
+        return total
 
     def prepared_argument(self, name: str, position: Mapping[str, int]) -> Any:
         """The value of an input of a prepared quantity at a position along its axes."""

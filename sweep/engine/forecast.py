@@ -227,16 +227,26 @@ class _Forecaster:
         As in compiled code, what has failed comes in as NaN, and a division by zero or an overflow gives infinity.
         """
         columns = [self.objects(name, dims) for name in argument_names(function)]
+        known: dict[Any, Any] = {}  # points often have the same values
         with np.errstate(all="ignore"):
             for index in np.flatnonzero(wanted.ravel()).tolist():
-                try:
-                    yield index, function(*(column[index] for column in columns))
-                except OverflowError:
-                    yield index, math.inf
-                except (ArithmeticError, ValueError):
-                    yield index, math.nan
-                except Exception as error:
-                    raise reject(function, 1, f"{type(error).__name__}: {error}") from error
+                arguments = tuple(column[index] for column in columns)
+                key = tuple(x if isinstance(x, (float, int, str)) else id(x) for x in arguments)
+                if key not in known:
+                    known[key] = self.call(function, arguments)
+                yield index, known[key]
+
+    @staticmethod
+    def call(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        """What a function returns; infinity for an overflow, NaN for what cannot be computed."""
+        try:
+            return function(*arguments)
+        except OverflowError:
+            return math.inf
+        except (ArithmeticError, ValueError):
+            return math.nan
+        except Exception as error:
+            raise reject(function, 1, f"{type(error).__name__}: {error}") from error
 
     def objects(self, name: str, dims: tuple[str, ...]) -> list[Any]:
         """The values of a parameter or quantity, one for each combination of some axes that include its own."""

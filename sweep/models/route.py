@@ -53,6 +53,7 @@ path_switches = parameter(
     doc="Whether the switches of a path are all the same; a topology says it",
 )
 
+ROUTED: Choices = {"topology": GIVEN}
 PAIR: Choices = {"topology": GIVEN, "route_of": "pair"}
 GROUP: Choices = {"topology": GIVEN, "route_of": "group"}
 CHIP: Choices = {"topology": None, "chip": GIVEN}
@@ -70,11 +71,6 @@ OF_CHIP: dict[str, Any] = {
 """What a chip may say, and what counts if it does not."""
 
 Values = Mapping[str, Any]
-
-
-def pair_route(topology: Topology, src_chip: float, dst_chip: float) -> Route | None:
-    """The route between two chips; None if there is none."""
-    return topology.route(int(src_chip), int(dst_chip))
 
 
 @cache
@@ -158,35 +154,39 @@ def table_of(route: Route | None) -> NDArray[np.float64]:
     return np.array(rows, float).reshape(-1, 4)
 
 
-def pair_value(name: str) -> Callable[..., Any]:
-    """The function that reads a parameter from the route between two chips."""
+@prepared("route_number", unit="1", when=PAIR, internal=True)
+def number_of_pair(topology: Topology, src_chip: float, dst_chip: float) -> float:
+    """Number of the route between two chips; NaN where there is none."""
+    return topology.number_of(topology.route(int(src_chip), int(dst_chip)))
 
-    def value(topology: Topology, chip: Values | None, src_chip: float, dst_chip: float) -> Any:
-        """What the topology says of the route between two chips."""
-        return values_of(pair_route(topology, src_chip, dst_chip), chip)[name]
+
+@prepared("route_number", when=GROUP)
+def number_of_group(
+    topology: Topology, group_start: float, group_stride: float, chip_count: float, algorithm: str
+) -> float:
+    """Number of the route that stands for a group; NaN where there is none."""
+    return topology.number_of(
+        group_route(topology, int(group_start), int(group_stride), int(chip_count), algorithm == "ring")
+    )
+
+
+@prepared("route_number", when={"topology": None})
+def number_without_topology() -> float:
+    """No route: there is no topology."""
+    return math.nan
+
+
+def value_of_route(name: str) -> Callable[..., Any]:
+    """The function that reads a parameter from a route."""
+
+    def value(topology: Topology, chip: Values | None, route_number: float) -> Any:
+        """What the topology says of the route."""
+        return values_of(topology.numbered(route_number), chip)[name]
 
     return value
 
 
-def group_value(name: str) -> Callable[..., Any]:
-    """The function that reads a parameter from the route that stands for a group."""
-
-    def value(
-        topology: Topology,
-        chip: Values | None,
-        group_start: float,
-        group_stride: float,
-        chip_count: float,
-        algorithm: str,
-    ) -> Any:
-        """What the topology says of the route that stands for a group."""
-        route = group_route(topology, int(group_start), int(group_stride), int(chip_count), algorithm == "ring")
-        return values_of(route, chip)[name]
-
-    return value
-
-
-def chip_value(name: str) -> Callable[..., Any]:
+def value_of_chip(name: str) -> Callable[..., Any]:
     """The function that reads a parameter from a chip."""
 
     def value(chip: Values) -> Any:
@@ -196,47 +196,31 @@ def chip_value(name: str) -> Callable[..., Any]:
     return value
 
 
-NAMES = (
-    *OF_CHIP,
-    "propagation",
-    "switch_hops",
-    "switch_fixed",
-    "forwarding",
-    "egress_utilization",
-    "path_switches",
-)
-globals().update({f"{name}_of_pair": prepared(name, when=PAIR)(pair_value(name)) for name in NAMES})
-globals().update({f"{name}_of_group": prepared(name, when=GROUP)(group_value(name)) for name in NAMES})
-globals().update({f"{name}_of_chip": prepared(name, when=CHIP)(chip_value(name)) for name in OF_CHIP})
+OF_ROUTE = (*OF_CHIP, "propagation", "switch_hops", "switch_fixed", "forwarding", "egress_utilization", "path_switches")
+"""Parameters that a route gives, besides rates."""
 
-pair_bandwidth = prepared("route_bandwidth", unit="GB/s", when=PAIR, internal=True)(pair_value("link_bandwidth"))
-group_bandwidth = prepared("route_bandwidth", when=GROUP)(group_value("link_bandwidth"))
+# Each parameter has a giver of its own, all alike.
+globals().update({f"{name}_of_route": prepared(name, when=ROUTED)(value_of_route(name)) for name in OF_ROUTE})
+globals().update({f"{name}_of_chip": prepared(name, when=CHIP)(value_of_chip(name)) for name in OF_CHIP})
+
+link_rate_of_route = prepared("route_bandwidth", unit="GB/s", when=ROUTED, internal=True)(
+    value_of_route("link_bandwidth")
+)
+port_rate_of_route = prepared("route_port_bandwidth", unit="GB/s", when=ROUTED, internal=True)(
+    value_of_route("port_bandwidth")
+)
 
 
 @prepared("route_bandwidth", when={"topology": None})
 def no_route_bandwidth() -> float:
-    """No rate: there is no topology that says which."""
+    """No rate: there is no topology."""
     return math.nan
 
 
-pair_port_bandwidth = prepared("route_port_bandwidth", unit="GB/s", when=PAIR, internal=True)(
-    pair_value("port_bandwidth")
-)
-group_port_bandwidth = prepared("route_port_bandwidth", when=GROUP)(group_value("port_bandwidth"))
-
-
-@prepared("route_switches", unit="1", dims=("path_switch", "path_column"), when=PAIR, internal=True)
-def switches_of_pair(topology: Topology, src_chip: float, dst_chip: float) -> NDArray[np.float64]:
-    """Switches between two chips, as in `table_of`."""
-    return table_of(pair_route(topology, src_chip, dst_chip))
-
-
-@prepared("route_switches", when=GROUP)
-def switches_of_group(
-    topology: Topology, group_start: float, group_stride: float, chip_count: float, algorithm: str
-) -> NDArray[np.float64]:
-    """Switches of the route that stands for a group, as in `table_of`."""
-    return table_of(group_route(topology, int(group_start), int(group_stride), int(chip_count), algorithm == "ring"))
+@prepared("route_switches", unit="1", dims=("path_switch", "path_column"), when=ROUTED, internal=True)
+def switches_of_route(topology: Topology, route_number: float) -> NDArray[np.float64]:
+    """Switches of the route, as in `table_of`."""
+    return table_of(topology.numbered(route_number))
 
 
 @prepared("route_switches", when={"topology": None})
@@ -250,13 +234,13 @@ def has_no_route(route_bandwidth: float) -> bool:
     return math.isnan(route_bandwidth)
 
 
-@quantity("link_bandwidth", when={"topology": GIVEN}, fails={"infeasible": has_no_route})
+@quantity("link_bandwidth", when=ROUTED, fails={"infeasible": has_no_route})
 def link_bandwidth_of_route(route_bandwidth: float) -> float:
     """Rate of the links of the route."""
     return route_bandwidth
 
 
-@quantity("port_bandwidth", when={"topology": GIVEN}, fails={"infeasible": has_no_route})
+@quantity("port_bandwidth", when=ROUTED, fails={"infeasible": has_no_route})
 def port_bandwidth_of_route(route_port_bandwidth: float, route_bandwidth: float) -> float:
     """Rate of the ports of the first switch of the route, or of its links if it has none."""
     return route_port_bandwidth

@@ -28,6 +28,8 @@ from typing import Any
 TIERS = ("c2c", "b2b", "r2r", "p2p")
 """Names of tiers, the narrowest first."""
 
+ROOM = 2**24
+"""More than the switches of any route."""
 SHAPES = ("direct", "switches", "ring", "mesh", "torus", "fat_tree")
 
 
@@ -61,25 +63,22 @@ class Tier:
     leaf: float = math.inf
     pod: float = math.inf
 
-    def between(self, one: int, other: int, members: int) -> tuple[Switch, ...]:
-        """What lies between two members, by their numbers."""
+    def hops(self, one: int, other: int, members: int) -> int:
+        """How many switches lie between two members, by their numbers."""
         if self.shape == "direct":
-            return ()
+            return 0
         if self.shape == "switches":
-            return self.switches
+            return len(self.switches)
         if self.shape == "fat_tree":
-            return self.through_tree(one, other)
-        distance = self.distance(one, other, members)
-        return self.switches[:1] * (distance - 1)
+            return 1 if one // self.leaf == other // self.leaf else 3 if one // self.pod == other // self.pod else 5
+        return self.distance(one, other, members) - 1
 
-    def through_tree(self, one: int, other: int) -> tuple[Switch, ...]:
-        """Switches of a fat tree between two members."""
-        leaf, spine, core = (*self.switches, *self.switches[-1:] * (3 - len(self.switches)))
-        if one // self.leaf == other // self.leaf:
-            return (leaf,)
-        if one // self.pod == other // self.pod:
-            return leaf, spine, leaf
-        return leaf, spine, core, spine, leaf
+    def chain(self, hops: int) -> tuple[Switch, ...]:
+        """The switches of a way with so many."""
+        if self.shape == "fat_tree":
+            leaf, spine, core = (*self.switches, *self.switches[-1:] * (3 - len(self.switches)))
+            return {1: (leaf,), 3: (leaf, spine, leaf), 5: (leaf, spine, core, spine, leaf)}[hops]
+        return self.switches if self.shape == "switches" else self.switches[:1] * hops
 
     def distance(self, one: int, other: int, members: int) -> int:
         """Links between two members of a ring, mesh or torus."""
@@ -94,10 +93,15 @@ class Tier:
 
 @dataclass(frozen=True)
 class Route:
-    """The way from a chip to another: its tier, and the switches between."""
+    """A way from a chip to another: its tier, and how many switches it has."""
 
     tier: Tier
-    switches: tuple[Switch, ...]
+    hops: int
+
+    @property
+    def switches(self) -> tuple[Switch, ...]:
+        """The switches, one after the other."""
+        return self.tier.chain(self.hops)
 
     @property
     def are_alike(self) -> bool:
@@ -140,7 +144,17 @@ class Topology:
             return None
         name = self.tier_of(one, other)
         tier = self.tiers[name]
-        if tier is None:
-            return None
         members = self.members[name]
-        return Route(tier, tier.between(one % members, other % members, members))
+        return None if tier is None else Route(tier, tier.hops(one % members, other % members, members))
+
+    def number_of(self, route: Route | None) -> float:
+        """A number for all ways that are like this one, which `numbered` gives back; NaN for none."""
+        return math.nan if route is None else float(TIERS.index(route.tier.name) * ROOM + route.hops)
+
+    def numbered(self, number: float) -> Route | None:
+        """The way that has a number."""
+        if math.isnan(number):
+            return None
+        tier = self.tiers[TIERS[int(number) // ROOM]]
+        assert tier is not None
+        return Route(tier, int(number) % ROOM)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sweep.errors import Fault, InputError
+from sweep.models.packet import packet_formats
 from sweep.models.route import values_of
 from sweep.models.topology import TIERS, Route, Tier, Topology
 from sweep.views.figure import NUMBERS, PALETTE, drawing, new_figure, save_figures
@@ -48,8 +49,9 @@ def tier_row(topology: Topology, name: str, chip: Mapping[str, Any] | None) -> t
     start = (name, PLACES[name], str(topology.members[name]))
     if tier is None:
         return (*start, "no route", "", "", "")
-    values = values_of(Route(tier, tier.switches[:1]), chip)
-    tags = [word for word in ("vlan", "icrc") if values[word] == "on"]
+    values = values_of(Route(tier, len(tier.switches[:1])), chip)
+    has = packet_formats.default[values["packet_format"]]
+    tags = [word for word, column in (("vlan", "vlan_tag"), ("icrc", "icrc")) if values[word] == "on" and has[column]]
     packets = " + ".join([values["packet_format"], *tags])
     return (*start, between(tier), f"{values['link_bandwidth']:g} GB/s", f"{values['base_latency']:g} ns", packets)
 
