@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, TypeVar
@@ -138,6 +138,7 @@ class Variant:
     when: Mapping[str, tuple[str, ...] | bool | None]
     fails: Mapping[str, Predicate]
     moot: Predicate | None
+    among: Callable[..., Iterable[str]] | None = None
 
     @property
     def failure_inputs(self) -> list[str]:
@@ -259,17 +260,18 @@ def prepared(
     unit: str | None = None,
     when: Choices | tuple[Choices, ...] = (),
     dims: tuple[str, ...] = (),
+    among: Callable[..., Iterable[str]] | None = None,
     internal: bool = False,
 ) -> Callable[[Function], Function]:
     """Declare a prepared quantity: called in Python with numbers, labels, tables and what files hold, never compiled.
 
     With the `name` of a parameter it computes that where the grid does not give it, `when` says under which condition.
     Returns a number, NaN where there is none, or for a choice a label; or an array with the extra dimensions `dims`.
-    Arrays may be of different sizes: kernels then see NaN behind the end of the smaller ones. `internal`: a grid cannot
-    ask for it.
+    Arrays may be of different sizes: kernels then see NaN behind the end of the smaller ones. `among`, a function of
+    file parameters, says which labels can come out: only for these is code made. `internal`: a grid cannot ask for it.
     """
     output = Output(unit, (), dims) if unit is not None else None
-    return _declare(name, "prepared", output, when, None, None, False, internal)
+    return _declare(name, "prepared", output, when, None, None, False, internal, among)
 
 
 def kernel(
@@ -308,11 +310,12 @@ def _declare(
     moot: Predicate | None,
     costly: bool,
     internal: bool,
+    among: Callable[..., Iterable[str]] | None = None,
 ) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         own_name = name or function.__name__
         outputs = {own_name: output} if output is not None else None
-        variants = _variants(function, when, fails, moot)
+        variants = tuple(replace(variant, among=among) for variant in _variants(function, when, fails, moot))
         _attach(function, _Declaration(own_name, kind, outputs, variants, costly, {}, None, internal))
         return function
 

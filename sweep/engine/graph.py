@@ -10,6 +10,7 @@ from typing import Any
 
 from sweep.engine.rename import renamed_quantity, renamed_variant
 from sweep.errors import Fault, InputError, nearest
+from sweep.file import content_of
 from sweep.registry import Output, Parameter, Quantity, Registry, Scope, Variant, argument_names
 
 
@@ -268,10 +269,25 @@ class _Resolver:
             return (self.is_given(key),)
         if scope and key in scope.replaces:
             return (scope.replaces[key],)
-        if self.computed(parameter, scope) is not None:
-            return self.registry.labels(parameter, self.fixed)
+        giver = self.computed(parameter, scope)
+        if giver is not None:
+            among = self.labels_of_files(giver)
+            labels_of_all = self.registry.labels(parameter, self.fixed)
+            return tuple(label for label in labels_of_all if label in among) or labels_of_all
         labels = self.varying.get(key)
         return tuple(dict.fromkeys(labels)) if labels is not None else (self.fixed.get(key, parameter.default),)
+
+    def labels_of_files(self, giver: Quantity) -> set[str]:
+        """Labels that can come out of what computes a choice, by the files of the grid; none if nobody says."""
+        found: set[str] = set()
+        for variant in giver.variants:
+            if variant.among is None:
+                return set()
+            files = [self.varying.get(name) or (self.fixed.get(name),) for name in argument_names(variant.among)]
+            for combination in product(*files):
+                if combination[0] is not None:
+                    found.update(variant.among(*map(content_of, combination)))
+        return found
 
 
 def computed_default(parameter: Parameter) -> Quantity:

@@ -186,6 +186,17 @@ def value_of_route(name: str) -> Callable[..., Any]:
     return value
 
 
+def labels_among(name: str) -> Callable[..., set[str]]:
+    """The function that says which labels of a choice can come out of the routes of a topology."""
+
+    def labels(topology: Topology, chip: Values | None) -> set[str]:
+        """Labels of all routes, and that where there is none."""
+        routes = [Route(tier, hops) for tier in topology.tiers.values() if tier for hops in tier.all_hops()]
+        return {values_of(route, chip)[name] for route in (None, *routes)}
+
+    return labels
+
+
 def value_of_chip(name: str) -> Callable[..., Any]:
     """The function that reads a parameter from a chip."""
 
@@ -196,12 +207,29 @@ def value_of_chip(name: str) -> Callable[..., Any]:
     return value
 
 
+def label_of_chip(name: str) -> Callable[..., set[str]]:
+    """The function that says which label of a choice comes out of a chip."""
+
+    def labels(chip: Values) -> set[str]:
+        """The only label."""
+        return {{**OF_CHIP, **chip}[name]}
+
+    return labels
+
+
 OF_ROUTE = (*OF_CHIP, "propagation", "switch_hops", "switch_fixed", "forwarding", "egress_utilization", "path_switches")
 """Parameters that a route gives, besides rates."""
 
 # Each parameter has a giver of its own, all alike.
-globals().update({f"{name}_of_route": prepared(name, when=ROUTED)(value_of_route(name)) for name in OF_ROUTE})
-globals().update({f"{name}_of_chip": prepared(name, when=CHIP)(value_of_chip(name)) for name in OF_CHIP})
+globals().update(
+    {
+        f"{name}_of_route": prepared(name, when=ROUTED, among=labels_among(name))(value_of_route(name))
+        for name in OF_ROUTE
+    }
+)
+globals().update(
+    {f"{name}_of_chip": prepared(name, when=CHIP, among=label_of_chip(name))(value_of_chip(name)) for name in OF_CHIP}
+)
 
 link_rate_of_route = prepared("route_bandwidth", unit="GB/s", when=ROUTED, internal=True)(
     value_of_route("link_bandwidth")

@@ -73,6 +73,12 @@ class Tier:
             return 1 if one // self.leaf == other // self.leaf else 3 if one // self.pod == other // self.pod else 5
         return self.distance(one, other, members) - 1
 
+    def all_hops(self) -> tuple[int, ...]:
+        """Numbers of switches among which all kinds of ways are: none, one, and the most."""
+        if self.shape == "fat_tree":
+            return 1, 3, 5
+        return (len(self.switches),) if self.shape == "switches" else (0,) if self.shape == "direct" else (0, 1, 2)
+
     def chain(self, hops: int) -> tuple[Switch, ...]:
         """The switches of a way with so many."""
         if self.shape == "fat_tree":

@@ -34,7 +34,7 @@ class Point:
 
 def points(outputs: tuple[str, ...], **given: Any) -> dict[str, Point]:
     """Some outputs with their statuses, evaluated in plain Python."""
-    if any(isinstance(value, dict) for value in given.values()):
+    if not all(isinstance(value, (int, float, str)) for value in given.values()):  # tables, and what files hold
         graph = resolve(default_registry(), outputs, given, {})
     else:
         graph = _graph(outputs, tuple((name, value if isinstance(value, str) else 0) for name, value in given.items()))
