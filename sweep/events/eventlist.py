@@ -34,6 +34,8 @@ def new_winners(times: Times) -> Times:
 
 def set_time(times: Times, winners: Times, resource: int, time: int) -> None:
     """Say when a resource is due."""
+    if times[resource] == time:
+        return
     times[resource] = time
     node = (resource + times.size) >> 1
     while node > 0:

@@ -396,7 +396,6 @@ def follow_traffic(
                     continue
                 chosen = queue
                 break
-            set_time(times, winners, resource, wake)
             if chosen >= 0:
                 item = pop(own, after, host * queues + chosen)
                 credits[line] -= needed
@@ -410,11 +409,12 @@ def follow_traffic(
                     delay = forwarding(float(size), rates[0], rates[1], awaited)
                 if kind >= REQUEST:
                     pace[host] = now + femtoseconds((size + gap) / rate[host])
-                set_time(times, winners, resource, now + duration)
+                wake = now + duration
                 came[item] = now + flight
                 when[item] = now + flight + delay
                 append(flying, after, host, item)
                 set_time(times, winners, at_switch + host, when[flying[host, 0]])
+            set_time(times, winners, resource, wake)
         else:
             out = host
             if busy[ports + out]:
@@ -456,7 +456,6 @@ def follow_traffic(
                     break
                 if item >= 0:
                     wake = min(wake, when[item])
-            set_time(times, winners, resource, wake)
             if chosen >= 0:
                 item = pop(waiting, after, out * queues + chosen)
                 kind = kind_of[item]
@@ -473,10 +472,11 @@ def follow_traffic(
                     duration = femtoseconds((size + gap) / rates[1])
                 if counting and (pattern != INCAST or out == 0):
                     figures[2] += float(duration)
-                set_time(times, winners, resource, now + duration)
+                wake = now + duration
                 when[item] = now + duration + flight + base
                 append(arriving, after, out, item)
                 set_time(times, winners, at_host + out, when[arriving[out, 0]])
+            set_time(times, winners, resource, wake)
         if wake_host and not busy[host]:
             set_time(times, winners, from_host + host, now)
     if counting:
