@@ -110,6 +110,26 @@ def test_a_value_of_the_grid_comes_before_that_of_the_file_and_the_default_where
     assert axis.values.tolist() == [8, 4000]
 
 
+def test_code_is_made_for_those_labels_alone_that_the_file_has(tmp_path):
+    among = MODEL.replace(
+        '@prepared("material", when={"catalog": GIVEN})',
+        'def materials(catalog):\n    return {rod.split(":")[0] for rod in catalog.values()}\n\n'
+        '@prepared("material", when={"catalog": GIVEN}, among=materials)',
+    )
+    (tmp_path / "model.py").write_text(among)
+    for rods, cases, missing in (
+        ("0 wood:3\n1 iron:4\n", {("wood",), ("iron",)}, ()),
+        ("0 iron:4\n1 iron:5\n", {("iron",)}, ()),
+        ("0 iron:4\n1 glass:5\n", {("iron",)}, (("glass",),)),
+    ):
+        (tmp_path / "rods.txt").write_text(rods)
+        (tmp_path / "grid.yaml").write_text("outputs: [mass]\naxes: {place: [0, 1]}\nfixed: {catalog: rods.txt}\n")
+        made = sweep.plan(sweep.load_grid(tmp_path / "grid.yaml", with_files=[tmp_path / "model.py"]))
+        node = made.graph.nodes["mass"]
+        assert {case for branch in node.branches for case in branch.cases} == cases
+        assert node.missing == missing
+
+
 def test_what_gives_a_parameter_has_a_condition_and_no_unit_of_its_own(tmp_path):
     for decorator, what in (
         ('@quantity("length")', "length: numbers and choices can be computed, under a condition each"),
