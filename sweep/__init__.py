@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sweep.api import load_grid, open_result, parameters, plan, quantities, run
-    from sweep.registry import Output, kernel, parameter, prepared, quantity
+    from sweep.registry import GIVEN, Output, kernel, parameter, prepared, quantity, scope
     from sweep.views.compare import compare
     from sweep.views.crossover import crossovers
     from sweep.views.elasticity import elasticities
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sweep.views.validate import validate
 
 __all__ = [
+    "GIVEN",
     "Output",
     "compare",
     "crossovers",
@@ -43,13 +44,15 @@ __all__ = [
     "quantity",
     "report",
     "run",
+    "scope",
     "select",
     "sensitivity",
     "threshold",
     "validate",
 ]
 
-_HOMES = dict.fromkeys(("Output", "kernel", "parameter", "prepared", "quantity"), "sweep.registry") | {
+_DECLARING = ("GIVEN", "Output", "kernel", "parameter", "prepared", "quantity", "scope")
+_HOMES = dict.fromkeys(_DECLARING, "sweep.registry") | {
     "compare": "sweep.views.compare",
     "crossovers": "sweep.views.crossover",
     "elasticities": "sweep.views.elasticity",

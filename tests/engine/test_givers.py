@@ -10,8 +10,7 @@ from sweep.engine.point import evaluate
 from sweep.errors import InputError
 
 MODEL = """
-from sweep import parameter, prepared, quantity
-from sweep.registry import GIVEN
+from sweep import GIVEN, parameter, prepared, quantity
 
 catalog = parameter(reads=lambda text, name: dict(line.split() for line in text.splitlines()), doc="Rods by place")
 place = parameter(default=0, integer=True, minimum=0, doc="Place")

@@ -13,8 +13,7 @@ from sweep.errors import InputError
 
 MODEL = """
 import math
-from sweep import Output, kernel, parameter, prepared, quantity
-from sweep.registry import scope
+from sweep import Output, kernel, parameter, prepared, quantity, scope
 
 shape = parameter(choices=("box", "disc"), default="box", doc="Shape")
 paint = parameter(choices=("raw", "red"), default="raw", doc="Paint")
