@@ -193,6 +193,8 @@ class _Resolver:
 
     def add_node(self, node: Node) -> None:
         name = node.quantity.name
+        if node.quantity.kind == "prepared":
+            self.check_prepared(node)
         self.nodes[name] = node
         for output, description in node.quantity.outputs.items():
             self.owner[output] = name
@@ -208,6 +210,13 @@ class _Resolver:
         else:
             redundant = {source for other in inherited for source in self.included[other]}
             self.sources[name] = tuple(source for source in self.nodes if source in inherited - redundant)
+
+    def check_prepared(self, node: Node) -> None:
+        """Raise InputError for a prepared quantity that takes what only kernels compute."""
+        for name in node.inputs:
+            if name in self.owner and self.nodes[self.owner[name]].quantity.kind != "prepared":
+                what = f"takes {name!r}, which kernels compute; it can take parameters and what is prepared"
+                raise InputError([Fault("model", f"{node.quantity.name} is prepared and {what}")])
 
     def node(self, quantity: Quantity, scope: Scope | None) -> Node:
         """Keep the variants that the given choices, and those of a scope, can select."""

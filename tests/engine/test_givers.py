@@ -129,6 +129,12 @@ def test_code_is_made_for_those_labels_alone_that_the_file_has(tmp_path):
         assert node.missing == missing
 
 
+def test_what_is_prepared_cannot_take_what_kernels_compute(tmp_path):
+    (tmp_path / "model.py").write_text(f"{MODEL}\n@prepared(unit='1')\ndef late(mass):\n    return mass\n")
+    with pytest.raises(InputError, match="late is prepared and takes 'mass', which kernels compute"):
+        sweep.plan(sweep.load_grid({"outputs": ["late"]}, with_files=[tmp_path / "model.py"]))
+
+
 def test_what_gives_a_parameter_has_a_condition_and_no_unit_of_its_own(tmp_path):
     for decorator, what in (
         ('@quantity("length")', "length: numbers and choices can be computed, under a condition each"),
