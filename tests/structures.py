@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -235,6 +235,14 @@ FILES = {
 OPTIONAL = tuple(name for name in SETTABLE if REGISTRY.parameters[name].default is None)
 
 
+@cache
+def held_by(name: str, path: str) -> Any:
+    """What a parameter makes of a file."""
+    reads = REGISTRY.parameters[name].reads
+    assert reads is not None
+    return reads(Path(path).read_text(), path)
+
+
 def own_formats(chance: Random) -> dict[str, Any]:
     """A header table of one row."""
     bytes_ = {column: chance.randint(0, 60) for column in ("header", "icrc", "fcs")}
@@ -264,7 +272,8 @@ def any_case(chance: Random, outputs: Sequence[str] = ()) -> Case:
     fixed |= {name: value(name) for name in settable if chance.random() < 0.6}
     if chance.random() < 0.8:
         fixed |= chance.choice(EXISTING)
-    graph = resolve(REGISTRY, wanted, fixed, {})
+    held = {name: held_by(name, fixed[name]) for name in FILES if name in fixed}
+    graph = resolve(REGISTRY, wanted, {**fixed, **held}, {})
     needed = [name for name in settable if name in graph.parameters or name in graph.nodes or name in OPTIONAL]
     axes = chance.sample(needed, min(chance.randint(1, 4), len(needed)))
     zipped = axes[-2:] if len(axes) > 2 and chance.random() < 0.3 else []
