@@ -33,7 +33,7 @@ from __future__ import annotations
 import numpy as np
 
 from sweep.events.simulation import DEADLOCKED, FEMTOSECONDS, GIVEN_UP, LONGEST, MOST_KEPT, SHORTEST, femtoseconds
-from sweep.events.switches import control_of, follow_incast, is_too_soon
+from sweep.events.switches import control_of, follow_incast
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 
@@ -104,6 +104,26 @@ def trunk_headroom(trunk_rate: float, pause_delay: float, frame_size: float) -> 
     return trunk_rate * pause_delay + frame_size
 
 
+@quantity("pause_margin", unit="ns", when={"flow_control": "pfc", "pfc_enabled": "on"}, internal=True)
+def margin_of_pauses(
+    pause_delay: float,
+    propagation: float,
+    awaited_bytes: float,
+    frame_size: float,
+    wire_rate: float,
+    port_rate: float,
+) -> float:
+    """By how much a pause acts later than a full frame comes to a switch, which then sends it on; it cannot be less."""
+    coming = max(min(awaited_bytes, frame_size) / wire_rate, frame_size / wire_rate - frame_size / port_rate)
+    return pause_delay - propagation - coming
+
+
+@quantity("pause_margin")
+def no_pauses() -> float:
+    """By how much a pause acts later than a full frame comes to a switch: there are no pauses."""
+    return 0.0
+
+
 def has_no_place(switch_hops: float, port_count: float, incast_senders: float, victim_size: float) -> bool:
     """The chips are wired directly, or a switch has too few ports for the hosts."""
     victims = 1 if victim_size > 0 else 0
@@ -112,25 +132,10 @@ def has_no_place(switch_hops: float, port_count: float, incast_senders: float, v
 
 
 def cannot_be(
-    switch_hops: float,
-    port_count: float,
-    incast_senders: float,
-    victim_size: float,
-    pause_delay: float,
-    propagation: float,
-    awaited_bytes: float,
-    frame_size: float,
-    wire_rate: float,
-    port_rate: float,
-    flow_control: str,
-    pfc_enabled: str,
+    switch_hops: float, port_count: float, incast_senders: float, victim_size: float, pause_margin: float
 ) -> bool:
     """There is no switch, or one with too few ports, or a frame takes longer to the switch than pause_delay."""
-    if has_no_place(switch_hops, port_count, incast_senders, victim_size):
-        return True
-    return is_too_soon(
-        pause_delay, propagation, awaited_bytes, frame_size, wire_rate, port_rate, flow_control, pfc_enabled
-    )
+    return has_no_place(switch_hops, port_count, incast_senders, victim_size) or pause_margin < 0
 
 
 def steps_of_incast(

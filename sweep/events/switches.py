@@ -321,21 +321,6 @@ def control_of(flow_control: str, pfc_enabled: str) -> int:
     return PAUSES if pfc_enabled == "on" else NO_PAUSES
 
 
-def is_too_soon(
-    pause_delay: float,
-    propagation: float,
-    awaited_bytes: float,
-    frame_size: float,
-    rate: float,
-    following: float,
-    flow_control: str,
-    pfc_enabled: str,
-) -> bool:
-    """pause_delay is shorter than a full frame takes to come to a switch at some rate, which then sends it on."""
-    coming = max(min(awaited_bytes, frame_size) / rate, frame_size / rate - frame_size / following)
-    return flow_control == "pfc" and pfc_enabled == "on" and pause_delay < propagation + coming
-
-
 def lines_into(switch: int, hosts: int, classes: int) -> int:
     """Links into a switch, times classes."""
     return (hosts if switch == 0 else 1) * classes

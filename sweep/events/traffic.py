@@ -50,7 +50,7 @@ from sweep.events.histogram import BINS, quantile_of
 from sweep.events.sample import PARTS, interval
 from sweep.events.shared_switch import ALL_TO_ALL, BURSTS, INCAST, PERMUTATION, POISSON, TRACE, follow_traffic
 from sweep.events.simulation import DEADLOCKED, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
-from sweep.events.switches import CREDITS, control_of, is_too_soon
+from sweep.events.switches import CREDITS, control_of
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 switch_traffic = parameter(
@@ -93,25 +93,9 @@ def has_no_host(port_count: float, switch_traffic: str, trace_hosts: float) -> b
     return port_count < 2 or (switch_traffic == "trace" and trace_hosts > port_count)
 
 
-def cannot_be(
-    port_count: float,
-    switch_traffic: str,
-    trace_hosts: float,
-    pause_delay: float,
-    propagation: float,
-    awaited_bytes: float,
-    frame_size: float,
-    wire_rate: float,
-    port_rate: float,
-    flow_control: str,
-    pfc_enabled: str,
-) -> bool:
+def cannot_be(port_count: float, switch_traffic: str, trace_hosts: float, pause_margin: float) -> bool:
     """A host is not there, or has nobody to send to, or a frame takes longer to the switch than pause_delay."""
-    if has_no_host(port_count, switch_traffic, trace_hosts):
-        return True
-    return is_too_soon(
-        pause_delay, propagation, awaited_bytes, frame_size, wire_rate, port_rate, flow_control, pfc_enabled
-    )
+    return has_no_host(port_count, switch_traffic, trace_hosts) or pause_margin < 0
 
 
 def is_overloaded(
