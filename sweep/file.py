@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class File(str):
     """A file that a grid names: as a text its path, from the grid's folder, by which results label it.
@@ -21,7 +24,7 @@ class File(str):
         file.digest = digest
         return file
 
-    def __getnewargs__(self) -> tuple[str, Any, str]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[str, Any, str]:  # type: ignore[override]  # a plain text has but itself
         """What makes it again in another process."""
         return str(self), self.content, self.digest
 
@@ -29,3 +32,11 @@ class File(str):
 def content_of(value: Any) -> Any:
     """A value as prepared quantities get it: of a file what it holds."""
     return value.content if isinstance(value, File) else value
+
+
+def rows_of(table: NDArray[np.float64]) -> int:
+    """Rows of a prepared table, without those of NaN that kernels see behind the end of a shorter one."""
+    rows = 0
+    while rows < table.shape[0] and not np.isnan(table[rows, 0]):
+        rows += 1
+    return rows

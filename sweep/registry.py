@@ -42,6 +42,7 @@ Choices = dict[str, str | tuple[str, ...] | bool | None]
 """Labels of choice parameters, one or several each; for an optional parameter GIVEN, or None: it has no value."""
 
 GIVEN = True
+"""The condition of a variant that an optional parameter has a value."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class Variant:
     `when` maps a choice parameter to the labels that select this variant, or an optional parameter to None (selected
     where the grid gives it no value) or GIVEN (where it does). `fails` maps a status to the predicate under which the
     value does not exist. Where the predicate `moot` holds, failures of the inputs do not matter: the function does not
-    use them.
+    use them. `among`, a function of file parameters, says which labels a computed choice can have.
     """
 
     function: Callable[..., Any]
@@ -218,7 +219,8 @@ def parameter(
     """Declare a parameter; it takes the name of the module attribute that it is assigned to.
 
     `default` is a value in `unit`, a label, a table, a function of other parameters and quantities (used where the
-    grid gives no value), or None for an optional parameter on which variants are selected.
+    grid gives no value), or None for an optional parameter on which variants are selected, or for a file. `reads` makes
+    of a file's text and name what prepared quantities get.
     """
     return Parameter(
         "", unit, default, doc, source, minimum, above, maximum, below, integer, tuple(choices), table, reads

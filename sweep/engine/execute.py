@@ -122,7 +122,7 @@ class Execution:
         for index in firsts.tolist():
             position = dict(zip(dims, map(int, np.unravel_index(index, shape)), strict=True))
             case = tuple(self.prepared_argument(x, position) for x in node.selectors)
-            branch = next((branch for branch in node.branches if case in branch.cases), None)
+            branch = node.branch_of(case)
             if branch is None:
                 results.append(np.asarray(len(labels) if labels else np.nan))
                 continue

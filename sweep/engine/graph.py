@@ -36,6 +36,10 @@ class Node:
     missing: tuple[tuple[str, ...], ...]
     inputs: tuple[str, ...]
 
+    def branch_of(self, case: tuple[str, ...]) -> Branch | None:
+        """The branch that some labels of the selectors select; None where no variant exists."""
+        return next((branch for branch in self.branches if case in branch.cases), None)
+
     @property
     def summary(self) -> str:
         """First lines of the docstrings of the variants in use."""

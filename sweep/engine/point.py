@@ -41,7 +41,7 @@ def _evaluate_node(
 ) -> tuple[str, tuple[Any, ...]]:
     quantity = node.quantity
     case = tuple(values[name] for name in node.selectors)  # of choices that are computed
-    branch = next((branch for branch in node.branches if case in branch.cases), None)
+    branch = node.branch_of(case)
     if branch is None:
         return "infeasible", tuple(_failed(graph, name, "infeasible") for name in quantity.outputs)
     status = _status(graph, branch, values, statuses)

@@ -34,6 +34,7 @@ import numpy as np
 
 from sweep.events.simulation import DEADLOCKED, FEMTOSECONDS, GIVEN_UP, LONGEST, MOST_KEPT, SHORTEST, femtoseconds
 from sweep.events.switches import control_of, follow_incast
+from sweep.models.path import entry
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 
@@ -114,8 +115,7 @@ def margin_of_pauses(
     port_rate: float,
 ) -> float:
     """By how much a pause acts later than a full frame comes to a switch, which then sends it on; it cannot be less."""
-    coming = max(min(awaited_bytes, frame_size) / wire_rate, frame_size / wire_rate - frame_size / port_rate)
-    return pause_delay - propagation - coming
+    return pause_delay - propagation - entry(wire_rate, port_rate, awaited_bytes, frame_size)
 
 
 @quantity("pause_margin")

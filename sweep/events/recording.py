@@ -101,27 +101,30 @@ traffic_trace = parameter(
 )
 
 
+def messages_of(traffic_trace: Messages | None) -> Messages:
+    """The messages of a file, or none without one."""
+    return NOTHING if traffic_trace is None else traffic_trace
+
+
 @prepared(unit="1", dims=("trace_message", "trace_column"), internal=True)
 def trace_messages(traffic_trace: Messages | None) -> Messages:
     """Recorded messages, as in `Messages`."""
-    return NOTHING if traffic_trace is None else traffic_trace
+    return messages_of(traffic_trace)
 
 
 @prepared(unit="1", internal=True)
 def trace_hosts(traffic_trace: Messages | None) -> float:
     """One more than the highest number of a host that recorded messages name."""
-    return 0.0 if traffic_trace is None or not len(traffic_trace) else float(traffic_trace[:, [0, 2]].max() + 1)
+    return float(messages_of(traffic_trace)[:, [0, 2]].max(initial=-1.0) + 1)
 
 
 @prepared(unit="ns", internal=True)
 def trace_end(traffic_trace: Messages | None) -> float:
     """When the last of the recorded messages is made."""
-    return 0.0 if traffic_trace is None or not len(traffic_trace) else float(traffic_trace[:, 1].max())
+    return float(messages_of(traffic_trace)[:, 1].max(initial=0.0))
 
 
 @prepared(unit="1", internal=True)
 def trace_frames(traffic_trace: Messages | None, max_payload: float) -> float:
     """Frames of the recorded messages; one without bytes has one."""
-    if traffic_trace is None:
-        return 0.0
-    return float(np.maximum(np.ceil(traffic_trace[:, 3] / max_payload), 1).sum())
+    return float(np.maximum(np.ceil(messages_of(traffic_trace)[:, 3] / max_payload), 1).sum())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sweep.models.path import entry
 from sweep.registry import parameter
 
 seed = parameter(
@@ -72,7 +73,7 @@ def femtoseconds(time: float) -> int:
 def forwarding(size: float, rate: float, following: float, awaited: float) -> int:
     """Time from a frame's start on a wire until it can be sent on at the other end, which must not run out of it; in
     femtoseconds, without flight and switch_fixed."""
-    return femtoseconds(max(min(awaited, size) / rate, size / rate - size / following))
+    return femtoseconds(entry(rate, following, awaited, size))
 
 
 def ring_mask(places: int) -> int:

@@ -51,6 +51,7 @@ from sweep.events.sample import PARTS, interval
 from sweep.events.shared_switch import ALL_TO_ALL, BURSTS, INCAST, PERMUTATION, POISSON, TRACE, follow_traffic
 from sweep.events.simulation import DEADLOCKED, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
 from sweep.events.switches import CREDITS, control_of
+from sweep.file import rows_of
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
 
 switch_traffic = parameter(
@@ -264,9 +265,6 @@ def traffic_simulation(
     between = 0.0
     if pattern != TRACE:
         between = burst * sources * frame_pitch / port_rate / egress_utilization
-    recorded = 0
-    while recorded < trace_messages.shape[0] and not np.isnan(trace_messages[recorded, 0]):
-        recorded += 1
     longest = max(max(switch_fixed, max(propagation, base_latency)), max(pause_delay, max(cnp_interval, between)))
     longest = max(longest, max(rate_recovery_time, frame_pitch / min(wire_rate, port_rate)))
     if pattern == TRACE:
@@ -283,7 +281,7 @@ def traffic_simulation(
             pattern,
             between * FEMTOSECONDS,
             burst,
-            trace_messages[:recorded],
+            trace_messages[: rows_of(trace_messages)],
             int(max_payload),
             int(frame_overhead),
             int(frame_minimum),

@@ -24,6 +24,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from sweep.file import rows_of
+from sweep.models.queueing import queueing_md1, queueing_md1_note
 from sweep.registry import Choices, Output, kernel, quantity
 
 DIFFERENT: Choices = {"path_switches": "different"}
@@ -53,9 +55,7 @@ def time_over(
     gap: float,
 ) -> float:
     """Time from a message's start until its last byte and gap have left the last segment, fixed latencies included."""
-    hops = 0
-    while hops < switches.shape[0] and not np.isnan(switches[hops, RATE]):
-        hops += 1
+    hops = rows_of(switches)
     behind = 0.0  # what the last frame still takes, from the segment that is looked at to the last one
     rate = wire_rate
     for hop in range(hops):
@@ -80,6 +80,11 @@ def time_over(
             behind -= fixed + entry(rate, following, switches[segment, AWAITED], last)
             rate = following
     return start + (last + gap) / last_rate
+
+
+def line_bytes(frames: float, first: float, last: float, gap: float) -> float:
+    """Bytes of line time of some frames, all but the last of one size, and the gaps after them."""
+    return max(frames - 1, 0.0) * (first + gap) + last + (gap if frames > 0 else 0.0)
 
 
 def has_no_switches(path_switches: str, route_bandwidth: float) -> bool:
@@ -111,11 +116,10 @@ def rates_of_route(
     rate = wire_rate
     fixed = 0.0
     peak = 0.0
-    for hop in range(route_switches.shape[0]):
-        if not np.isnan(route_switches[hop, RATE]):
-            rate = min(rate, route_switches[hop, RATE] * port_rate / port_bandwidth)
-            fixed += route_switches[hop, FIXED]
-            peak = max(peak, route_switches[hop, UTILIZATION])
+    for hop in range(rows_of(route_switches)):
+        rate = min(rate, route_switches[hop, RATE] * port_rate / port_bandwidth)
+        fixed += route_switches[hop, FIXED]
+        peak = max(peak, route_switches[hop, UTILIZATION])
     return rate, fixed, peak
 
 
@@ -130,24 +134,21 @@ def waits_of_route(
 ) -> float:
     """Mean wait at all ports of a route."""
     wait = 0.0
-    for hop in range(route_switches.shape[0]):
-        if not np.isnan(route_switches[hop, RATE]):
-            rho = route_switches[hop, UTILIZATION]
-            if queueing_model == "md1_note":
-                rho = 0.0 if rho <= 0.01 else min(rho, 0.99)
-            wait += frame_service * port_bandwidth / route_switches[hop, RATE] * rho / (2 * (1 - rho))
+    for hop in range(rows_of(route_switches)):
+        service = frame_service * port_bandwidth / route_switches[hop, RATE]
+        if queueing_model == "md1_note":
+            wait += queueing_md1_note(service, route_switches[hop, UTILIZATION])
+        else:
+            wait += queueing_md1(service, route_switches[hop, UTILIZATION])
     return wait
 
 
 @kernel(outputs={"route_forwarding": Output("ns")}, dims={}, fails={"infeasible": has_no_switches}, internal=True)
-def forwarding_of_route(
-    route_switches: NDArray[np.float64], forwarding_delay: float, frame_size: float, cell_factor: float
-) -> float:
+def forwarding_of_route(route_switches: NDArray[np.float64], frame_size: float, cell_factor: float) -> float:
     """Time in which all switches of a route have what they need of a full frame, each at its own rate."""
     time = 0.0
-    for hop in range(route_switches.shape[0]):
-        if not np.isnan(route_switches[hop, RATE]):
-            time += min(route_switches[hop, AWAITED], frame_size) * cell_factor / route_switches[hop, RATE]
+    for hop in range(rows_of(route_switches)):
+        time += min(route_switches[hop, AWAITED], frame_size) * cell_factor / route_switches[hop, RATE]
     return time
 
 
@@ -250,8 +251,7 @@ def path_switching_of_route(
     route_rate: float,
 ) -> float:
     """Time that the idle switches of the path add to the message."""
-    wire = max(frames - 1, 0.0) * (first_frame + counted_gap) + last_frame + (counted_gap if frames > 0 else 0.0)
-    return route_message_time - wire / route_rate
+    return route_message_time - line_bytes(frames, first_frame, last_frame, counted_gap) / route_rate
 
 
 @quantity("step_switching", when=FULL)
@@ -264,8 +264,7 @@ def step_switching_of_route(
     route_rate: float,
 ) -> float:
     """Time that the idle switches of the path add to a chunk."""
-    wire = max(chunk_frames - 1, 0.0) * (chunk_first_frame + chunk_gap) + chunk_last_frame
-    return route_chunk_time - (wire + (chunk_gap if chunk_frames > 0 else 0.0)) / route_rate
+    return route_chunk_time - line_bytes(chunk_frames, chunk_first_frame, chunk_last_frame, chunk_gap) / route_rate
 
 
 @quantity("step_frame_switching", when=NOTE_OR_FIXED)

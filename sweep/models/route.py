@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sweep.models import link, packet, queueing, switch
+from sweep.models import link, packet, queueing, switch, transfer
 from sweep.models.switch import CUT_THROUGH_BYTES
 from sweep.models.topology import Route, Tier, Topology
 from sweep.models.topology_file import read_chip, read_topology
@@ -88,7 +88,7 @@ def group_route(topology: Topology, start: int, stride: int, count: int, in_a_ri
         route = topology.route(one, other)
         if route is None:
             return None
-        if route.tier is tier and (longest is None or len(route.switches) > len(longest.switches)):
+        if route.tier is tier and (longest is None or route.hops > longest.hops):
             longest = route
     return None if longest is None or crowded(topology, longest, members) else longest
 
@@ -133,7 +133,7 @@ def values_of(route: Route | None, chip: Values | None) -> dict[str, Any]:
         bandwidth = values.get("link_bandwidth", link.link_bandwidth.default)
     first = switches[0] if switches else None
     return {
-        "propagation": 5.0 if switches else 0.0,
+        "propagation": transfer.propagation.default(len(switches)),
         **values,
         "link_bandwidth": bandwidth,
         "port_bandwidth": first.bandwidth if first else bandwidth,
@@ -212,7 +212,7 @@ def label_of_chip(name: str) -> Callable[..., set[str]]:
 
     def labels(chip: Values) -> set[str]:
         """The only label."""
-        return {{**OF_CHIP, **chip}[name]}
+        return {value_of_chip(name)(chip)}
 
     return labels
 

@@ -30,7 +30,6 @@ TIERS = ("c2c", "b2b", "r2r", "p2p")
 
 ROOM = 2**24
 """More than the switches of any route."""
-SHAPES = ("direct", "switches", "ring", "mesh", "torus", "fat_tree")
 
 
 @dataclass(frozen=True)

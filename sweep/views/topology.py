@@ -133,7 +133,7 @@ def draw_pairs(topology: Topology, axes: Axes) -> None:
 
     chips = range(topology.chips)
     routes = [[topology.route(one, other) for other in chips] for one in chips]
-    hops = np.array([[np.nan if x is None else len(x.switches) for x in row] for row in routes], float)
+    hops = np.array([[np.nan if x is None else x.hops for x in row] for row in routes], float)
     most = int(np.nanmax(hops)) if np.isfinite(hops).any() else 0
     colours = mpl.colormaps[NUMBERS].resampled(most + 1).with_extremes(bad=NO_COLOUR)
     image = axes.imshow(hops, cmap=colours, vmin=-0.5, vmax=most + 0.5, interpolation="nearest")
