@@ -33,6 +33,7 @@ MODULES = {
         "recording",
         "traffic",
     ),
+    "sweep.multichip": ("engines", "workload", "chips"),
 }
 """Files with parameters and quantities, by package."""
 

@@ -24,7 +24,10 @@ TIMES = {"ps": Fraction(1, 1000), "ns": Fraction(1), "us": Fraction(10**3), "µs
 TIMES |= {"ms": Fraction(10**6), "s": Fraction(10**9)}
 SHARES = {"%": Fraction(1, 100), "1": Fraction(1)}
 
-UNITS = {"B": BYTES, "GB/s": RATES, "ns": TIMES, "1": SHARES}
+CLOCKS = {"kHz": Fraction(1, 10**6), "MHz": Fraction(1, 1000), "GHz": Fraction(1)}
+ARITHMETIC = {"GFLOP/s": Fraction(1, 1000), "TFLOP/s": Fraction(1), "PFLOP/s": Fraction(1000)}
+
+UNITS = {"B": BYTES, "GB/s": RATES, "ns": TIMES, "1": SHARES, "GHz": CLOCKS, "TFLOP/s": ARITHMETIC}
 """For each unit of a parameter: the units that may be written instead, and what one of them is."""
 
 _QUANTITY = re.compile(r"\s*([-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)\s*(.*?)\s*")

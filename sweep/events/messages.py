@@ -1,4 +1,8 @@
-"""Messages over a network of wires, frame by frame: the loop behind `network`, where everything is described."""
+"""Messages over a network of wires, frame by frame: the loop behind `network` and `chips`, which describe it.
+
+A message from a chip to itself is a task: nothing is sent, and it is done once it may start and its time has passed.
+Wires are of kinds; each kind is a row of a table with the columns below, rates in B/ns, times in ns, sizes in bytes.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,28 @@ from sweep.models.packet import last_frame_size
 
 Numbers = NDArray[np.int64]
 
-ENDLESS = 1 << 40
-"""More credits than can be used up."""
+RATE = 0
+OVERHEAD = 1
+AWAITED = 2
+FIXED = 3
+FLIGHT = 4
+BASE = 5
+DRAIN = 6
+BACK = 7
+CREDITS = 8
+CREDIT_SIZE = 9
+"""Columns of a table of kinds of wires: what it carries, how many bytes each frame has besides its payload, how many of
+them the switch before it must have, and that switch's fixed latency; what a frame needs to its end, and there to be
+taken in; until a receiver has drained it, and its credits are back; how many credits there are (inf: they do not
+count), and the bytes of one."""
+COLUMNS = 10
+
+LINE = 0
+TIME = 1
+LEAVING = 2
+"""Columns of a table of tasks, a row for each message or none at all: the line on which a task runs; how long it takes,
+or how long after its arrival a message is there, in femtoseconds; the task that is done when a message's last frame has
+left the chip, -1 if there is none."""
 
 
 def follow_messages(
@@ -24,22 +48,16 @@ def follow_messages(
     ways: Numbers,
     wires: Numbers,
     kinds: Numbers,
-    rates: NDArray[np.float64],
+    table: NDArray[np.float64],
+    tasks: Numbers,
+    lines: int,
     max_payload: float,
-    overhead: float,
     minimum: float,
     gap: float,
-    awaited: float,
-    fixed: int,
-    flight: int,
-    base: int,
-    drain: int,
-    back: int,
     channels: int,
-    credit_limit: int,
-    credit_size: float,
     by_hop: bool,
     budget: int,
+    began: Numbers,
     done: Numbers,
     busy: Numbers,
     figures: Numbers,
@@ -47,26 +65,37 @@ def follow_messages(
 ) -> int:
     """The simulation, times in femtoseconds, sizes in bytes; see `programs` for messages, and `fabrics` for ways.
 
-    `rates` are those of wires of kind 0 and 1, in B/ns. `done` becomes when each message has arrived, -1 if it has not;
-    `busy` for how long frames pass each wire. `figures` become events, frames of all messages, a message that waits
-    for credits for ever, and how many it lacks. Each row of `trace`, as far as it reaches, becomes a frame's start on a
-    wire: its time, the wire, the message, which of its frames, and since when it could have started. Returns how it
-    ended.
+    `kinds` are those of wires, rows of `table`; `tasks` has no rows if no task takes a time. `began` becomes when each
+    message may start, `done` when it has arrived, -1 if that does not happen; `busy` for how long frames pass each
+    wire. `figures` become events, frames of all messages, a message that waits for credits for ever, and how many it
+    lacks. Each row of `trace`, as far as it reaches, becomes a frame's start on a wire: its time, the wire, the
+    message, which of its frames, and since when it could have started. Returns how it ended.
     """
     count = sizes.size
     many = kinds.size
     pools = (many if by_hop else ways.size - 1) * channels
-    times = new_times(3 * many)  # frames at the end of a wire, messages that arrive there, wires
+    # Frames at the end of a wire, messages that arrive there, tasks on a line, wires.
+    first_wire = 2 * many + lines
+    times = new_times(first_wire + many)
     winners = new_winners(times)
-    limited = credit_limit < ENDLESS
-    full = max(max_payload + overhead, minimum)
-    full_needed = int(np.ceil(full / credit_size))
-    durations = np.zeros(2, np.int64)  # of a full frame, by the kind of wire
-    delays = np.zeros((2, 2), np.int64)  # of a full frame until it may be sent on, by this and the next kind of wire
-    for kind in range(2):
-        durations[kind] = femtoseconds((full + gap) / rates[kind])
-        for following in range(2):
-            delays[kind, following] = forwarding(full, rates[kind], rates[following], awaited) + fixed
+    with_tasks = tasks.shape[0] > 0
+    of_kinds = table.shape[0]
+    fulls = np.zeros(of_kinds)  # size of a full frame, by the kind of wire
+    fulls_needed = np.zeros(of_kinds, np.int64)  # credits that it needs
+    durations = np.zeros(of_kinds, np.int64)  # its time
+    delays = np.zeros((of_kinds, of_kinds), np.int64)  # until it may be sent on, by this and the next kind of wire
+    latencies = np.zeros((of_kinds, COLUMNS), np.int64)
+    limited = np.zeros(of_kinds, np.bool_)
+    for kind in range(of_kinds):
+        fulls[kind] = max(max_payload + table[kind, OVERHEAD], minimum)
+        durations[kind] = femtoseconds((fulls[kind] + gap) / table[kind, RATE])
+        limited[kind] = table[kind, CREDITS] < np.inf
+        if limited[kind]:
+            fulls_needed[kind] = int(np.ceil(fulls[kind] / table[kind, CREDIT_SIZE]))
+        for column in range(FIXED, CREDITS):
+            latencies[kind, column] = femtoseconds(table[kind, column])
+        for following in range(of_kinds):
+            delays[kind, following] = latency_between(fulls[kind], table, kind, following)
     waits = np.zeros(count, np.int64)
     first_after = np.zeros(count + 1, np.int64)
     following_of = np.zeros(edges.shape[0], np.int64)
@@ -74,11 +103,16 @@ def follow_messages(
     frames = np.zeros(count, np.int64)
     last = np.zeros(count)
     for message in range(count):
+        began[message] = -1
         done[message] = -1
+        if messages[message, 0] == messages[message, 1]:
+            continue
+        overhead = table[kinds[wires[ways[pair_of[message]]]], OVERHEAD]
         frames[message] = int(frames_of(sizes[message], max_payload))
         last[message] = last_frame(sizes[message], max_payload, overhead, minimum)
-        if messages[message, 0] != messages[message, 1]:
-            figures[1] += frames[message]
+        figures[1] += frames[message]
+        if with_tasks and tasks[message, LEAVING] >= 0:
+            waits[tasks[message, LEAVING]] += 1
     left = count
     longest = 1
     for pair in range(ways.size - 1):
@@ -88,11 +122,11 @@ def follow_messages(
         return GIVEN_UP
     places = figures[1] * of_frame + 8
     # Lists: own messages of a chip by the wire that they take first, frames that wait for a wire, frames on the way,
-    # messages that will have arrived, and credits on their way back.
+    # messages that will have arrived and tasks that will be done, and credits on their way back.
     own = new_lists(many)
     after_own = np.zeros(count, np.int64)
     since = np.zeros(count, np.int64)
-    arriving = new_lists(many)
+    arriving = new_lists(many + lines)
     after_arriving = np.zeros(count, np.int64)
     arrival = np.zeros(count, np.int64)
     sent = np.zeros(count, np.int64)
@@ -106,7 +140,11 @@ def follow_messages(
     waiting = new_lists(many)
     flying = new_lists(many)
     notes = new_lists(pools)
-    credits = np.full(pools, credit_limit, np.int64)
+    credits = np.zeros(pools, np.int64)
+    for pool in range(pools):
+        wire = pool // channels if by_hop else wires[ways[pool // channels]]
+        if limited[kinds[wire]]:
+            credits[pool] = int(table[kinds[wire], CREDITS])
     drained = np.zeros(many if by_hop else ways.size - 1, np.int64)
     free_at = np.zeros(many, np.int64)
     stuck = np.zeros(many, np.bool_)
@@ -123,11 +161,19 @@ def follow_messages(
     events = 0
     ending = DONE
     while True:
-        # Messages that may start do; those between a chip and itself have arrived.
+        # Messages and tasks that may start do.
         while started < readied:
             message = ready[started]
             started += 1
+            began[message] = now
             if messages[message, 0] == messages[message, 1]:
+                time = tasks[message, TIME] if with_tasks else 0
+                if time > 0:
+                    line = many + tasks[message, LINE]
+                    arrival[message] = now + time
+                    put_in_time(arriving, after_arriving, arrival, line, message)
+                    set_time(times, winners, many + line, arrival[arriving[line, 0]])
+                    continue
                 done[message] = now
                 left -= 1
                 readied = let_follow(message, waits, first_after, following_of, ready, readied)
@@ -136,8 +182,8 @@ def follow_messages(
             since[message] = now
             put_in_order(own, after_own, sent, wire, message)
             due = max(now, free_at[wire])
-            if due < times[2 * many + wire]:
-                set_time(times, winners, 2 * many + wire, due)
+            if due < times[first_wire + wire]:
+                set_time(times, winners, first_wire + wire, due)
         if left == 0:
             break
         resource = winners[1]
@@ -156,10 +202,10 @@ def follow_messages(
             wire = wires[place_of[item]]
             append(waiting, after, wire, item)
             due = max(now, free_at[wire])
-            if due < times[2 * many + wire]:
-                set_time(times, winners, 2 * many + wire, due)
+            if due < times[first_wire + wire]:
+                set_time(times, winners, first_wire + wire, due)
             continue
-        if resource < 2 * many:  # a message has arrived
+        if resource < first_wire:  # a message has arrived, or a task is done
             wire = resource - many
             message = pop(arriving, after_arriving, wire)
             following = arriving[wire, 0]
@@ -169,7 +215,9 @@ def follow_messages(
             readied = let_follow(message, waits, first_after, following_of, ready, readied)
             continue
         # A wire is free: frames that pass a chip and those of the chip take turns.
-        wire = resource - 2 * many
+        wire = resource - first_wire
+        kind = kinds[wire]
+        full = fulls[kind]
         chosen = -1
         wake = NEVER
         for k in range(2):
@@ -190,8 +238,8 @@ def follow_messages(
             size = last[message] if number == frames[message] - 1 else full
             channel = number % channels if channels > 1 else 0
             needed = 0
-            if limited and (by_hop or not passing):
-                needed = full_needed if size == full else int(np.ceil(size / credit_size))
+            if limited[kind] and (by_hop or not passing):
+                needed = fulls_needed[kind] if size == full else credits_of(size, table, kind)
             pool = (wire if by_hop else pair_of[message]) * channels + channel
             due = due_with_credits(needed, pool, now, credits, notes, after, when, number_of, store)
             if due <= now:
@@ -205,10 +253,9 @@ def follow_messages(
         stuck[wire] = False
         turn[wire] = 1 - chosen
         credits[pool] -= needed
-        kind = kinds[wire]
         duration = durations[kind]
         if size != full:
-            duration = femtoseconds((size + gap) / rates[kind]) if size > 0.0 else 0
+            duration = femtoseconds((size + gap) / table[kind, RATE]) if size > 0.0 else 0
         if rows < trace.shape[0]:
             trace[rows, 0] = now
             trace[rows, 1] = wire
@@ -221,49 +268,60 @@ def follow_messages(
         is_last = number == frames[message] - 1
         if passing:
             pop(waiting, after, wire)
-            if by_hop and limited:  # it leaves the buffer of the wire before
-                owner = wires[place - 1]
+            owner = wires[place - 1]
+            before = kinds[owner]
+            if by_hop and limited[before]:  # it leaves the buffer of the wire before
                 note = take(store, after)
-                when[note] = now + duration + back
-                number_of[note] = needed
+                when[note] = now + duration + latencies[before, BACK]
+                number_of[note] = fulls_needed[before] if size == full else credits_of(size, table, before)
                 put_in_time(notes, after, when, owner * channels + channel, note)
                 if stuck[owner]:
-                    set_time(times, winners, 2 * many + owner, max(now, free_at[owner]))
+                    set_time(times, winners, first_wire + owner, max(now, free_at[owner]))
         else:
             sent[message] += 1
             since[message] = now + duration
             if is_last:
                 pop(own, after_own, wire)
+                if with_tasks and tasks[message, LEAVING] >= 0:
+                    leaving = tasks[message, LEAVING]
+                    line = many + tasks[leaving, LINE]
+                    began[leaving] = now
+                    arrival[leaving] = now + duration
+                    put_in_time(arriving, after_arriving, arrival, line, leaving)
+                    set_time(times, winners, many + line, arrival[arriving[line, 0]])
         if place + 1 < ways[pair_of[message] + 1]:
             following = kinds[wires[place + 1]]
             delay = delays[kind, following]
             if size != full:
-                delay = forwarding(size, rates[kind], rates[following], awaited) + fixed
+                delay = latency_between(size, table, kind, following)
             if not passing:
                 item = take(store, after)
                 message_of[item] = message
                 number_of[item] = number
             place_of[item] = place + 1
-            when[item] = now + flight + delay
+            when[item] = now + latencies[kind, FLIGHT] + delay
             append(flying, after, wire, item)
             set_time(times, winners, wire, when[flying[wire, 0]])
         else:
             if passing:
                 give_back(store, after, item)
-            there = now + duration + flight + base
-            if limited:
+            there = now + duration + latencies[kind, FLIGHT] + latencies[kind, BASE]
+            if limited[kind]:
                 pool = wire if by_hop else pair_of[message]
-                drained[pool] = min(max(drained[pool], there) + drain, LATEST + 1)  # later nothing is followed
+                # Later than LATEST nothing is followed.
+                drained[pool] = min(max(drained[pool], there) + latencies[kind, DRAIN], LATEST + 1)
                 note = take(store, after)
-                when[note] = drained[pool] + back
-                number_of[note] = full_needed if size == full else int(np.ceil(size / credit_size))
+                when[note] = drained[pool] + latencies[kind, BACK]
+                number_of[note] = fulls_needed[kind] if size == full else credits_of(size, table, kind)
                 put_in_time(notes, after, when, pool * channels + channel, note)
                 owner = wire if by_hop else wires[ways[pair_of[message]]]
                 if stuck[owner]:
-                    set_time(times, winners, 2 * many + owner, max(now, free_at[owner]))
+                    set_time(times, winners, first_wire + owner, max(now, free_at[owner]))
             if is_last:
                 arrival[message] = there
-                append(arriving, after_arriving, wire, message)
+                if with_tasks:
+                    arrival[message] += tasks[message, TIME]
+                put_in_time(arriving, after_arriving, arrival, wire, message)
                 set_time(times, winners, many + wire, arrival[arriving[wire, 0]])
         if waiting[wire, 0] >= 0 or own[wire, 0] >= 0:
             set_time(times, winners, resource, free_at[wire])
@@ -276,16 +334,29 @@ def follow_messages(
             item = waiting[wire, 0]
             message = own[wire, 0] if item < 0 else message_of[item]
             number = sent[message] if item < 0 else number_of[item]
-            size = last[message] if number == frames[message] - 1 else full
+            kind = kinds[wire]
+            size = last[message] if number == frames[message] - 1 else fulls[kind]
             pool = (wire if by_hop else pair_of[message]) * channels + number % channels
             figures[2] = message
-            figures[3] = int(np.ceil(size / credit_size)) - credits[pool]
+            figures[3] = credits_of(size, table, kind) - credits[pool]
             note = notes[pool, 0]
             while note >= 0:  # on their way back
                 figures[3] -= number_of[note]
                 note = after[note]
             break
     return ending
+
+
+def latency_between(size: float, table: NDArray[np.float64], kind: int, following: int) -> int:
+    """Time from a frame's start on a wire until it may be sent on by a switch, without flight; in femtoseconds."""
+    awaited = table[following, AWAITED]
+    delay = forwarding(size, table[kind, RATE], table[following, RATE], awaited)
+    return delay + femtoseconds(table[following, FIXED])
+
+
+def credits_of(size: float, table: NDArray[np.float64], kind: int) -> int:
+    """Credits that a frame of some size needs."""
+    return int(np.ceil(size / table[kind, CREDIT_SIZE]))
 
 
 def put_together(edges: Numbers, waits: Numbers, first_after: Numbers, following_of: Numbers) -> None:

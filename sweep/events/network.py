@@ -40,9 +40,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sweep.events.fabrics import FAT_TREE, FULL_MESH, NO_WAY, RING, SWITCHED, has_no_such_network, lay
-from sweep.events.messages import ENDLESS, follow_messages, frames_of, last_frame
+from sweep.events.messages import (
+    AWAITED,
+    BACK,
+    BASE,
+    COLUMNS,
+    CREDIT_SIZE,
+    CREDITS,
+    DRAIN,
+    FIXED,
+    FLIGHT,
+    OVERHEAD,
+    RATE,
+    follow_messages,
+    frames_of,
+    last_frame,
+)
 from sweep.events.programs import most_messages, write_program
-from sweep.events.simulation import DEADLOCKED, DONE, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST, femtoseconds
+from sweep.events.simulation import DEADLOCKED, DONE, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST
 from sweep.models.collective import alone
 from sweep.models.tree import is_power_of_two
 from sweep.registry import Output, Predicate, kernel, parameter, quantity
@@ -260,9 +275,19 @@ def network_simulation(
     )
     if many == NO_WAY:
         return 0.0, finishes, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, float(NO_WAY)
-    rates = np.zeros(2)
-    rates[0] = wire_rate
-    rates[1] = port_rate
+    table = np.zeros((2, COLUMNS))
+    for port in range(2):
+        table[port, RATE] = port_rate if port == 1 else wire_rate
+        table[port, OVERHEAD] = frame_overhead
+        table[port, AWAITED] = awaited_bytes
+        table[port, FIXED] = switch_fixed
+        table[port, FLIGHT] = propagation
+        table[port, BASE] = base_latency
+        table[port, DRAIN] = drain_time
+        table[port, BACK] = network_credit_return
+        table[port, CREDITS] = usable_credits
+        table[port, CREDIT_SIZE] = credit_size
+    began = np.zeros(made[0], np.int64)
     done = np.zeros(made[0], np.int64)
     busy = np.zeros(many, np.int64)
     figures = np.zeros(4, np.int64)
@@ -274,22 +299,16 @@ def network_simulation(
         ways,
         wires,
         kinds[:many],
-        rates,
+        table,
+        np.zeros((0, 3), np.int64),
+        0,
         max_payload,
-        frame_overhead,
         frame_minimum,
         frame_gap,
-        awaited_bytes,
-        femtoseconds(switch_fixed),
-        femtoseconds(propagation),
-        femtoseconds(base_latency),
-        femtoseconds(drain_time),
-        femtoseconds(network_credit_return),
         int(virtual_channels),
-        ENDLESS if usable_credits == np.inf else int(usable_credits),
-        credit_size,
         credit_span == "link",
         int(event_budget),
+        began,
         done,
         busy,
         figures,

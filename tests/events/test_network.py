@@ -14,7 +14,7 @@ import xarray as xr
 
 import sweep
 from sweep.events.fabrics import FAT_TREE, FULL_MESH, NO_WAY, RING, SWITCHED, lay
-from sweep.events.messages import ENDLESS, follow_messages
+from sweep.events.messages import RATE, follow_messages
 from sweep.events.programs import (
     around_the_ring,
     binary_parents,
@@ -25,7 +25,7 @@ from sweep.events.programs import (
     to_all_others,
     twin_parents,
 )
-from sweep.events.simulation import DEADLOCKED, DONE, GIVEN_UP
+from sweep.events.simulation import DEADLOCKED, DONE, FEMTOSECONDS, GIVEN_UP
 from tests.events import simpy_network
 from tests.events.simpy_network import Message, Network, ring_all_reduce
 from tests.models import point, points
@@ -312,9 +312,17 @@ def random_network(draw: random.Random) -> tuple[Network, dict[str, Any]]:
         "ways": np.array(all_ways),
         "wires": np.array(all_wires),
         "kinds": np.array(all_kinds),
-        "rates": np.array(rates),
+        "table": np.array([table_row(network, rate) for rate in rates]),
     }
     return network, arrays
+
+
+def table_row(network: Network, rate: float) -> list[float]:
+    """A kind of wires of a network: one row of the table that `follow_messages` takes."""
+    times = (network.fixed, network.flight, network.base, network.drain, network.back)
+    credits = math.inf if network.credits is None else network.credits
+    in_ns = [time / FEMTOSECONDS for time in times]
+    return [rate, network.overhead, network.awaited, *in_ns, credits, network.credit_size]
 
 
 def follow(
@@ -325,21 +333,15 @@ def follow(
     figures, trace = np.zeros(4, np.int64), np.full((rows, 5), -1)
     ending = follow_messages(
         *arrays.values(),
+        np.zeros((0, 3), np.int64),
+        0,
         float(network.payload),
-        float(network.overhead),
         float(network.minimum),
         float(network.gap),
-        network.awaited,
-        network.fixed,
-        network.flight,
-        network.base,
-        network.drain,
-        network.back,
         network.channels,
-        ENDLESS if network.credits is None else network.credits,
-        float(network.credit_size),
         network.by_hop,
         budget,
+        done.copy(),
         done,
         busy,
         figures,
@@ -362,7 +364,7 @@ def test_a_model_written_with_simpy_finds_the_same_times():
 def check(network: Network, arrays: dict[str, Any], starts: Any, done: list[int]) -> None:
     """What holds of every network: wires carry one frame at a time, frames take the ways of their messages in order,
     never sooner than they can, credits are never overdrawn, and messages wait for those that they must have first."""
-    kinds, rates = arrays["kinds"], arrays["rates"]
+    kinds, rates = arrays["kinds"], arrays["table"][:, RATE]
     free, came, on_way = defaultdict(int), {}, defaultdict(int)
     taken, drained = defaultdict(list), defaultdict(int)
     for now, wire, message, number, since in starts.tolist():
@@ -459,7 +461,7 @@ def test_an_all_reduce_around_a_ring_takes_the_same_time_in_a_model_written_with
         "ways": np.arange(0, 9, 2),
         "wires": np.array([wire for chip in range(4) for wire in (chip, 4 + chip)]),
         "kinds": np.array([0] * 4 + [1] * 4),
-        "rates": np.array([50.0, 50.0]),
+        "table": np.array([table_row(network, 50.0)] * 2),
     }
     assert follow(network, arrays)[1] == simpy_network.run(network)
 

@@ -1,0 +1,272 @@
+"""Follows a program on chips and the network between them, and adds up when engines are busy; see `chips`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sweep.events.fabrics import FAT_TREE, FULL_MESH, NO_WAY, RING, SWITCHED, lay
+from sweep.events.messages import (
+    follow_messages,
+    frames_of,
+)
+from sweep.events.simulation import FEMTOSECONDS, GIVEN_UP, femtoseconds
+from sweep.models.cdma import mesh_hops
+from sweep.multichip.graph import (
+    AMOUNT,
+    BEGIN,
+    BYTES,
+    CHIP,
+    END,
+    ENGINE,
+    FROM,
+    LEAVING,
+    LINE,
+    MEASURE,
+    MEASURES,
+    OF_ENGINE,
+    TO,
+)
+
+Table = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+MOST_WIRES = 1 << 24
+"""Wires that there could be between the chips of a program."""
+
+TIME, CYCLES, OPERATIONS, MOVED, READING, WRITING = range(len(MEASURES))
+
+
+def follow_program(
+    nodes: Table,
+    edges: Table,
+    chip_count: float,
+    network_shape: str,
+    switch_hops: float,
+    leaf_chips: float,
+    spine_count: float,
+    routing: str,
+    dead_link: str,
+    seed: float,
+    table: Table,
+    speeds: Table,
+    chip_network: Table,
+    max_payload: float,
+    frame_minimum: float,
+    frame_gap: float,
+    virtual_channels: float,
+    by_hop: bool,
+    event_budget: float,
+    began: Numbers,
+    done: Numbers,
+    figures: Numbers,
+    loads: Table,
+) -> int:
+    """Follow a program of which `nodes` and `edges` are the graph; returns how it ends.
+
+    `table` has the kinds of wires, `speeds` clock and throughput of engines, and `chip_network` rate, latency of a hop,
+    width and core of CDMA of a chip's network. `began` and `done` become the times of nodes, `loads` the mean and the
+    highest share of its time for which a wire is busy, `figures` those of `follow_messages`.
+    """
+    if chip_count * chip_count * (switch_hops + 1) > MOST_WIRES:
+        return GIVEN_UP
+    n = int(chip_count)
+    count = began.size
+    messages = np.zeros((count, 2), np.int64)
+    sizes = np.zeros(count)
+    tasks = np.zeros((count, 3), np.int64)
+    pair_of = np.zeros(count, np.int64)
+    number_of = np.full(n * n, -1)
+    pairs = np.zeros((n * n, 2), np.int64)
+    known_pairs = 0
+    lines = 0
+    frames = 0.0
+    for node in range(count):
+        sender = int(nodes[node, FROM])
+        receiver = int(nodes[node, TO])
+        messages[node, 0] = sender
+        messages[node, 1] = receiver
+        sizes[node] = nodes[node, BYTES]
+        tasks[node, 0] = int(nodes[node, LINE])
+        tasks[node, 1] = time_of(nodes, node, speeds, chip_network)
+        tasks[node, 2] = int(nodes[node, LEAVING])
+        lines = max(lines, tasks[node, 0] + 1)
+        if sender == receiver:
+            continue
+        frames += frames_of(sizes[node], max_payload)
+        pair = sender * n + receiver
+        if number_of[pair] < 0:
+            number_of[pair] = known_pairs
+            pairs[known_pairs, 0] = sender
+            pairs[known_pairs, 1] = receiver
+            known_pairs += 1
+        pair_of[node] = number_of[pair]
+    if frames > event_budget:
+        return GIVEN_UP
+    fabric = FULL_MESH
+    longest = int(switch_hops) + 1
+    names = n * n * longest
+    if network_shape == "switched":
+        fabric = SWITCHED
+        names = 2 * n + known_pairs * longest
+    elif network_shape == "ring":
+        fabric = RING
+        names = 2 * n * longest
+        longest *= n
+    elif network_shape == "fat_tree":
+        fabric = FAT_TREE
+        leaves = int(np.ceil(chip_count / leaf_chips))
+        names = 2 * n + 2 * leaves * int(spine_count)
+        longest = 4
+    longest = 2 * longest  # around a dead link
+    ways = np.zeros(known_pairs + 1, np.int64)
+    wires = np.zeros(longest * known_pairs, np.int64)
+    known = np.full(names, -1)
+    kinds = np.zeros(longest * known_pairs, np.int64)
+    many = lay(
+        fabric,
+        n,
+        int(switch_hops),
+        int(leaf_chips),
+        int(spine_count),
+        routing == "hashed",
+        int(seed),
+        dead_link == "first",
+        False,
+        pairs[:known_pairs],
+        ways,
+        wires,
+        known,
+        kinds,
+    )
+    if many == NO_WAY:
+        return NO_WAY
+    busy = np.zeros(many, np.int64)
+    ending = follow_messages(
+        messages,
+        sizes,
+        edges.astype(np.int64),
+        pair_of,
+        ways,
+        wires,
+        kinds[:many],
+        table,
+        tasks,
+        lines,
+        max_payload,
+        frame_minimum,
+        frame_gap,
+        int(virtual_channels),
+        by_hop,
+        int(event_budget),
+        began,
+        done,
+        busy,
+        figures,
+        np.zeros((0, 5), np.int64),
+    )
+    end = 1
+    for node in range(count):
+        end = max(end, done[node])
+    for wire in range(many):
+        loads[0] += busy[wire] / end / many
+        loads[1] = max(loads[1], busy[wire] / end)
+    return ending
+
+
+def time_of(nodes: Table, node: int, speeds: Table, chip_network: Table) -> int:
+    """How long a task takes, or how long after its arrival a message is there; in femtoseconds."""
+    measure = int(nodes[node, MEASURE])
+    amount = nodes[node, AMOUNT]
+    engine = int(nodes[node, ENGINE])
+    if measure == TIME:
+        return femtoseconds(amount)
+    if measure == CYCLES:
+        return femtoseconds(amount / speeds[engine, 0])
+    if measure in (OPERATIONS, MOVED):
+        return femtoseconds(amount / speeds[engine, 1])
+    if amount < 0.0:  # news
+        return 0
+    hops = mesh_hops(amount, chip_network[3], chip_network[2])
+    return femtoseconds(hops * chip_network[1] + nodes[node, BYTES] / chip_network[0])
+
+
+def add_up_times(
+    commands: Table, chips: int, began: Numbers, done: Numbers, engine_busy: Table, engine_exposed: Table
+) -> None:
+    """Add to each engine how long it is busy, and how long alone, on average over chips; in ns.
+
+    Queues of a chip are followed side by side, from each time at which one of them begins or ends to be busy to the
+    next.
+    """
+    rows = commands.shape[0]
+    first = 0
+    while first < rows:
+        chip = commands[first, CHIP]
+        after = first
+        queues = 0
+        while after < rows and commands[after, CHIP] == chip:
+            if after == first or starts_a_queue(commands, after):
+                queues += 1
+            after += 1
+        places = np.zeros((queues, 4), np.int64)  # next command, end of the queue, begin and end of being busy
+        engines = np.zeros(queues, np.int64)
+        queue = -1
+        for row in range(first, after):
+            if row == first or starts_a_queue(commands, row):
+                queue += 1
+                places[queue, 0] = row
+                engines[queue] = int(commands[row, OF_ENGINE])
+            places[queue, 1] = row + 1
+        now = -1
+        for queue in range(queues):
+            come_to_next(commands, began, done, places[queue])
+        is_busy = np.zeros(engine_busy.size, np.bool_)
+        while True:
+            following = -1
+            is_busy[:] = False
+            for queue in range(queues):
+                if places[queue, 3] <= now:
+                    come_to_next(commands, began, done, places[queue])
+                begin = places[queue, 2]
+                end = places[queue, 3]
+                if end < 0:
+                    continue
+                if begin <= now:
+                    is_busy[engines[queue]] = True
+                due = end if begin <= now else begin
+                following = due if following < 0 else min(following, due)
+            if following < 0:
+                break
+            alone = np.sum(is_busy) == 1
+            for engine in range(is_busy.size):
+                if is_busy[engine]:
+                    engine_busy[engine] += (following - now) / FEMTOSECONDS / chips
+                    if alone:
+                        engine_exposed[engine] += (following - now) / FEMTOSECONDS / chips
+            now = following
+        first = after
+
+
+def starts_a_queue(commands: Table, row: int) -> bool:
+    """Whether a command is in another queue than the one before it."""
+    same = True
+    for column in range(OF_ENGINE + 1):
+        same = same and commands[row, column] == commands[row - 1, column]
+    return not same
+
+
+def come_to_next(commands: Table, began: Numbers, done: Numbers, place: Numbers) -> None:
+    """Come to when a queue is busy next, without a pause; -1 where it is not any more."""
+    place[2] = -1
+    place[3] = -1
+    while place[0] < place[1]:
+        begin = began[int(commands[place[0], BEGIN])]
+        end = done[int(commands[place[0], END])]
+        if place[3] >= 0 and begin > place[3]:
+            return
+        place[0] += 1
+        if end > begin:
+            if place[3] < 0:
+                place[2] = begin
+            place[3] = max(place[3], end)
