@@ -209,7 +209,12 @@ def network_of_chip(
     chip_network_column: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """A chip's own network, as `follow_program` takes it."""
-    return np.array([noc_rate, noc_hop_time, mesh_width, cdma_core])
+    network = np.zeros(chip_network_column.size)
+    network[0] = noc_rate
+    network[1] = noc_hop_time
+    network[2] = mesh_width
+    network[3] = cdma_core
+    return network
 
 
 @kernel(
@@ -342,7 +347,7 @@ def program_simulation(
     done = np.full(count, -1)
     ending = follow_program(
         program_nodes,
-        program_edges[: rows_of(program_edges)],
+        program_edges,
         chip_count,
         network_shape,
         switch_hops,
@@ -369,8 +374,7 @@ def program_simulation(
     if ending == DONE:
         for node in range(count):
             finish = max(finish, done[node])
-        commands = program_commands[: rows_of(program_commands)]
-        add_up_times(commands, int(chip_count), began, done, busy, exposed)
+        add_up_times(program_commands, int(chip_count), began, done, busy, exposed)
     return (
         finish / FEMTOSECONDS,
         busy,

@@ -11,6 +11,7 @@ from sweep.events.messages import (
     frames_of,
 )
 from sweep.events.simulation import FEMTOSECONDS, GIVEN_UP, femtoseconds
+from sweep.file import rows_of
 from sweep.models.cdma import mesh_hops
 from sweep.multichip.graph import (
     AMOUNT,
@@ -142,10 +143,14 @@ def follow_program(
     if many == NO_WAY:
         return NO_WAY
     busy = np.zeros(many, np.int64)
+    awaited = np.zeros((rows_of(edges), 2), np.int64)
+    for edge in range(awaited.shape[0]):
+        awaited[edge, 0] = int(edges[edge, 0])
+        awaited[edge, 1] = int(edges[edge, 1])
     ending = follow_messages(
         messages,
         sizes,
-        edges.astype(np.int64),
+        awaited,
         pair_of,
         ways,
         wires,
@@ -199,7 +204,7 @@ def add_up_times(
     Queues of a chip are followed side by side, from each time at which one of them begins or ends to be busy to the
     next.
     """
-    rows = commands.shape[0]
+    rows = rows_of(commands)
     first = 0
     while first < rows:
         chip = commands[first, CHIP]
@@ -219,30 +224,31 @@ def add_up_times(
                 engines[queue] = int(commands[row, OF_ENGINE])
             places[queue, 1] = row + 1
         now = -1
-        for queue in range(queues):
-            come_to_next(commands, began, done, places[queue])
-        is_busy = np.zeros(engine_busy.size, np.bool_)
+        is_busy = np.zeros(engine_busy.size, np.int64)
         while True:
             following = -1
-            is_busy[:] = False
+            for engine in range(is_busy.size):
+                is_busy[engine] = 0
             for queue in range(queues):
                 if places[queue, 3] <= now:
-                    come_to_next(commands, began, done, places[queue])
+                    come_to_next(commands, began, done, places, queue)
                 begin = places[queue, 2]
                 end = places[queue, 3]
                 if end < 0:
                     continue
                 if begin <= now:
-                    is_busy[engines[queue]] = True
+                    is_busy[engines[queue]] = 1
                 due = end if begin <= now else begin
                 following = due if following < 0 else min(following, due)
             if following < 0:
                 break
-            alone = np.sum(is_busy) == 1
+            together = 0
             for engine in range(is_busy.size):
-                if is_busy[engine]:
+                together += is_busy[engine]
+            for engine in range(is_busy.size):
+                if is_busy[engine] == 1:
                     engine_busy[engine] += (following - now) / FEMTOSECONDS / chips
-                    if alone:
+                    if together == 1:
                         engine_exposed[engine] += (following - now) / FEMTOSECONDS / chips
             now = following
         first = after
@@ -256,17 +262,18 @@ def starts_a_queue(commands: Table, row: int) -> bool:
     return not same
 
 
-def come_to_next(commands: Table, began: Numbers, done: Numbers, place: Numbers) -> None:
+def come_to_next(commands: Table, began: Numbers, done: Numbers, places: Numbers, queue: int) -> None:
     """Come to when a queue is busy next, without a pause; -1 where it is not any more."""
-    place[2] = -1
-    place[3] = -1
-    while place[0] < place[1]:
-        begin = began[int(commands[place[0], BEGIN])]
-        end = done[int(commands[place[0], END])]
-        if place[3] >= 0 and begin > place[3]:
+    places[queue, 2] = -1
+    places[queue, 3] = -1
+    while places[queue, 0] < places[queue, 1]:
+        row = places[queue, 0]
+        begin = began[int(commands[row, BEGIN])]
+        end = done[int(commands[row, END])]
+        if places[queue, 3] >= 0 and begin > places[queue, 3]:
             return
-        place[0] += 1
+        places[queue, 0] += 1
         if end > begin:
-            if place[3] < 0:
-                place[2] = begin
-            place[3] = max(place[3], end)
+            if places[queue, 3] < 0:
+                places[queue, 2] = begin
+            places[queue, 3] = max(places[queue, 3], end)
