@@ -15,6 +15,7 @@ COMMANDS = {
     "run": "Compute a grid and write the result.",
     "plan": "Say what a grid would compute, without computing it.",
     "explain": "Show the graph of a grid and the kernel made for it.",
+    "trace": "Follow a program of several chips, command by command.",
     "topology": "Show what a topology has between its chips.",
     "params": "List the parameters that a grid can set.",
     "outputs": "List the outputs that a grid can ask for.",

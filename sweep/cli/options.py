@@ -189,8 +189,13 @@ def picture_path(name: str) -> Path:
     return path
 
 
-def load(grid: str, settings: tuple[str, ...], outputs: tuple[str, ...], with_files: tuple[str, ...]) -> Grid:
-    """The grid that a command was given, with what its options change; axes that are dropped are named in a line."""
+def load(
+    grid: str, settings: tuple[str, ...], outputs: tuple[str, ...], with_files: tuple[str, ...], option: str = "--set"
+) -> Grid:
+    """The grid that a command was given, with what its options change; axes that are dropped are named in a line.
+
+    `settings` are of the `option`.
+    """
     from sweep import api
     from sweep.errors import Fault, InputError
     from sweep.located import Located, from_text
@@ -200,12 +205,12 @@ def load(grid: str, settings: tuple[str, ...], outputs: tuple[str, ...], with_fi
     for setting in settings:
         name, equals, text = (part.strip() for part in setting.partition("="))
         if not equals:
-            faults.append(Fault("--set", f"{setting!r} is not of the form NAME=VALUE"))
+            faults.append(Fault(option, f"{setting!r} is not of the form NAME=VALUE"))
             continue
         if name in values:
-            faults.append(Fault("--set", f"{name!r} is given twice"))
+            faults.append(Fault(option, f"{name!r} is given twice"))
         try:
-            values[name] = from_text(text, f"--set {name}")
+            values[name] = from_text(text, f"{option} {name}")
         except InputError as error:
             faults += error.faults
     if faults:
