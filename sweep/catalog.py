@@ -33,7 +33,7 @@ MODULES = {
         "recording",
         "traffic",
     ),
-    "sweep.multichip": ("engines", "workload", "chips", "records"),
+    "sweep.multichip": ("engines", "workload", "prepare", "ways", "chips", "records"),
 }
 """Files with parameters and quantities, by package."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -38,12 +39,11 @@ def command(
         raise InputError([Fault("-o", f"a trace is a .json file, not {path.name!r}")])
     settings = tuple(setting for group in at for setting in group.split(",") if setting)
     loaded = load(grid, settings, ("makespan",), with_files, "--at")
-    if loaded.axes:
-        firsts = [
-            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in firsts_of(loaded)
-        ]
+    firsts = [f"{name}={x:g}" if isinstance(x, float) else f"{name}={x}" for name, x in firsts_of(loaded)]
+    if firsts:
         say(f"at {', '.join(firsts)}; --at says where else")
     made = trace(loaded, say)
+    made = replace(made, title="\n".join([made.title, ", ".join([*settings, *firsts])]).rstrip())
     write_whole(path, trace_events(made).encode())
     pictures = draw_gantt(made, drawing) if drawing is not None else []
     for line in trace_lines(made):

@@ -28,8 +28,8 @@ CREDITS = 8
 CREDIT_SIZE = 9
 """Columns of a table of kinds of wires: what it carries, how many bytes each frame has besides its payload, how many of
 them the switch before it must have, and that switch's fixed latency; what a frame needs to its end, and there to be
-taken in; until a receiver has drained it, and its credits are back; how many credits there are (inf: they do not
-count), and the bytes of one."""
+taken in; until a receiver has drained it, and its credits are back (NaN: as long as the way out); how many credits
+there are (inf: they do not count), and the bytes of one."""
 COLUMNS = 10
 
 LINE = 0
@@ -93,7 +93,8 @@ def follow_messages(
         if limited[kind]:
             fulls_needed[kind] = int(np.ceil(fulls[kind] / table[kind, CREDIT_SIZE]))
         for column in range(FIXED, CREDITS):
-            latencies[kind, column] = femtoseconds(table[kind, column])
+            if not np.isnan(table[kind, column]):
+                latencies[kind, column] = femtoseconds(table[kind, column])
         for following in range(of_kinds):
             delays[kind, following] = latency_between(fulls[kind], table, kind, following)
     waits = np.zeros(count, np.int64)
@@ -145,6 +146,12 @@ def follow_messages(
         wire = pool // channels if by_hop else wires[ways[pool // channels]]
         if limited[kinds[wire]]:
             credits[pool] = int(table[kinds[wire], CREDITS])
+    backs = np.zeros(ways.size - 1, np.int64)  # of credits that a pair of chips has from end to end
+    for pair in range(ways.size - 1):
+        kind = kinds[wires[ways[pair]]]
+        backs[pair] = latencies[kind, BACK]
+        if np.isnan(table[kind, BACK]):
+            backs[pair] = span_of(fulls[kind], table, kinds, wires, ways[pair], ways[pair + 1])
     drained = np.zeros(many if by_hop else ways.size - 1, np.int64)
     free_at = np.zeros(many, np.int64)
     stuck = np.zeros(many, np.bool_)
@@ -311,7 +318,7 @@ def follow_messages(
                 # Later than LATEST nothing is followed.
                 drained[pool] = min(max(drained[pool], there) + latencies[kind, DRAIN], LATEST + 1)
                 note = take(store, after)
-                when[note] = drained[pool] + latencies[kind, BACK]
+                when[note] = drained[pool] + (latencies[kind, BACK] if by_hop else backs[pool])
                 number_of[note] = fulls_needed[kind] if size == full else credits_of(size, table, kind)
                 put_in_time(notes, after, when, pool * channels + channel, note)
                 owner = wire if by_hop else wires[ways[pair_of[message]]]
@@ -352,6 +359,21 @@ def latency_between(size: float, table: NDArray[np.float64], kind: int, followin
     awaited = table[following, AWAITED]
     delay = forwarding(size, table[kind, RATE], table[following, RATE], awaited)
     return delay + femtoseconds(table[following, FIXED])
+
+
+def span_of(size: float, table: NDArray[np.float64], kinds: Numbers, wires: Numbers, begin: int, end: int) -> int:
+    """Latency of a way for a frame, were it alone, without its time at the slowest rate; in femtoseconds."""
+    slowest = table[kinds[wires[begin]], RATE]
+    total = femtoseconds(table[kinds[wires[begin]], BASE])
+    for place in range(begin, end):
+        kind = kinds[wires[place]]
+        slowest = min(slowest, table[kind, RATE])
+        total += femtoseconds(table[kind, FLIGHT])
+        if place + 1 < end:
+            total += latency_between(size, table, kind, kinds[wires[place + 1]])
+        else:
+            total += femtoseconds(size / table[kind, RATE])
+    return total - femtoseconds(size / slowest)
 
 
 def credits_of(size: float, table: NDArray[np.float64], kind: int) -> int:

@@ -15,8 +15,6 @@ design note, sections "CDMA" and "MultiChipSim".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,138 +36,33 @@ from sweep.events.messages import (
 )
 from sweep.events.simulation import DEADLOCKED, DONE, FEMTOSECONDS, GIVEN_UP
 from sweep.file import rows_of
-from sweep.multichip import workload
+from sweep.models.path import AWAITED as SWITCH_AWAITED
+from sweep.models.path import FIXED as SWITCH_FIXED
+from sweep.models.path import RATE as SWITCH_RATE
 from sweep.multichip.engines import CDMA, ENGINES
 from sweep.multichip.follow import add_up_times, follow_program
-from sweep.multichip.generators import GENERATORS
 from sweep.multichip.graph import (
-    NO_GRAPH,
-    NO_PROGRAM,
     OF_ENGINE,
     OP,
     SIZE,
-    TOO_FEW_CHIPS,
-    Graph,
-    Settings,
-    graph_of,
 )
-from sweep.multichip.program import OPS, RECV, Maker, Program, Queues, chips_of
-from sweep.multichip.program_file import OF_PROGRAM, read_program
+from sweep.multichip.program import OPS, RECV
+from sweep.multichip.ways import ROWS
 from sweep.registry import (
-    ARGUMENTS,
     GIVEN,
-    Choices,
     Output,
-    Parameter,
     Predicate,
     kernel,
     parameter,
-    prepared,
     quantity,
 )
 
-program = parameter(
-    reads=read_program,
-    doc="Program of several chips, a YAML file with the commands of each engine, or a generator that makes them",
-    source="design note, section CDMA",
-)
-recv_issue = parameter(
-    choices=("posted", "blocking"),
-    default="posted",
-    doc="Whether a RECV lets its engine go on at once, or once its data are there",
-    source="design note, SEND and RECV",
-)
 noc = parameter(
     choices=("mesh", "none"),
     default="mesh",
     doc="Whether data of a program take time through the chip's own network, to and from its CDMA engine",
     source="design note, SEND and RECV",
 )
-
-PROGRAMMED: Choices = {"program": GIVEN}
-WORKLOAD = tuple(name for name, value in vars(workload).items() if isinstance(value, Parameter))
-SETTINGS = tuple(Settings.__dataclass_fields__)
-
-
-def value_of_program(name: str) -> Callable[[Program], Any]:
-    """The function that reads a parameter from a program."""
-
-    def value(program: Program) -> Any:
-        """What the program says, or the default."""
-        return program.values.get(name, OF_PROGRAM[name].default)
-
-    return value
-
-
-def label_of_program(name: str) -> Callable[[Program], set[str]]:
-    """The function that says which label of a choice comes out of a program."""
-
-    def labels(program: Program) -> set[str]:
-        """The only label."""
-        return {value_of_program(name)(program)}
-
-    return labels
-
-
-# Each parameter that a program may set has a giver of its own, all alike.
-globals().update(
-    {
-        f"{name}_of_program": prepared(
-            name, when=PROGRAMMED, among=label_of_program(name) if OF_PROGRAM[name].is_choice else None
-        )(value_of_program(name))
-        for name in OF_PROGRAM
-    }
-)
-
-
-@lru_cache(maxsize=4)
-def queues_of(program: Program, chips: int, values: tuple[Any, ...]) -> Queues:
-    """The commands of a program for so many chips."""
-    if not program.generator:
-        return program.queues
-    maker = Maker(chips)
-    GENERATORS[program.generator](maker, dict(zip(WORKLOAD, values, strict=True)))
-    return maker.queues
-
-
-@lru_cache(maxsize=64)
-def built(program: Program | None, chip_count: float, *values: Any) -> Graph:
-    """The graph of a program, `values` those of its workload and then of its settings."""
-    if program is None:
-        return NO_GRAPH[NO_PROGRAM]
-    queues = queues_of(program, int(chip_count), values[: len(WORKLOAD)])
-    if chips_of(queues) > chip_count:
-        return NO_GRAPH[TOO_FEW_CHIPS]
-    return graph_of(queues, Settings(*values[len(WORKLOAD) :]))
-
-
-BUILT = ("program", "chip_count", *WORKLOAD, *SETTINGS)
-"""What `built` takes."""
-
-
-def part_of_graph(name: str) -> Callable[..., Any]:
-    """The function that builds a graph and gives a part of it."""
-
-    def value(*arguments: Any) -> Any:
-        """Part of the graph of the program."""
-        return getattr(built(*arguments), name)
-
-    value.__dict__[ARGUMENTS] = BUILT
-    return value
-
-
-nodes_of_program = prepared("program_nodes", unit="1", dims=("program_node", "node_column"), internal=True)(
-    part_of_graph("nodes")
-)
-edges_of_program = prepared("program_edges", unit="1", dims=("program_edge", "edge_column"), internal=True)(
-    part_of_graph("edges")
-)
-commands_of_program = prepared("program_commands", unit="1", dims=("program_command", "command_column"), internal=True)(
-    part_of_graph("commands")
-)
-fault_of_program = prepared("program_fault", unit="1", internal=True)(part_of_graph("fault"))
-bytes_of_program = prepared("program_bytes", unit="B", internal=True)(part_of_graph("bytes"))
-length_of_program = prepared("program_length", unit="1", internal=True)(part_of_graph("length"))
 
 
 @quantity(unit="GB/s", when={"noc": "mesh"}, internal=True)
@@ -194,6 +87,26 @@ def noc_hop_time(noc_hop_latency: float) -> float:
 def no_noc_hop_time() -> float:
     """Latency of a hop of a chip's network: it takes no time."""
     return 0.0
+
+
+@quantity(unit="ns", internal=True)
+def program_credit_return(network_credit_return: float) -> float:
+    """Latency of a credit of a program's network on its way back, the same between all chips."""
+    return network_credit_return
+
+
+@quantity(
+    "program_credit_return",
+    when={
+        "topology": GIVEN,
+        "credit_return_latency": None,
+        "credit_span": ("path", "note"),
+        "flow_control": "cbfc",
+    },
+)
+def credit_return_over_ways() -> float:
+    """Latency of a credit of a program's network on its way back: NaN, that of the way out of each two chips."""
+    return math.nan
 
 
 @kernel(
@@ -248,39 +161,70 @@ def speeds_of_engines(
 
 
 @kernel(
-    outputs={"wire_table": Output("1", dims=("wire_kind", "wire_column"))},
-    dims={"wire_kind": (0.0, 1.0), "wire_column": tuple(map(float, range(COLUMNS)))},
-    fails={"infeasible": has_no_such_network},
+    outputs={"wire_rows": Output("1", dims=("wire_row", "wire_column"))},
+    dims={"wire_row": tuple(map(float, range(ROWS))), "wire_column": tuple(map(float, range(COLUMNS)))},
     internal=True,
 )
 def kinds_of_wires(
+    path_switches: str,
+    route_switches: NDArray[np.float64],
     wire_rate: float,
     port_rate: float,
+    port_bandwidth: float,
     frame_overhead: float,
     awaited_bytes: float,
     switch_fixed: float,
     propagation: float,
     base_latency: float,
     drain_time: float,
-    network_credit_return: float,
+    program_credit_return: float,
     usable_credits: float,
     credit_size: float,
+    wire_row: NDArray[np.float64],
+    wire_column: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Wires of chips and ports of switches, in the order of a way, as `messages` takes them."""
+    table = np.zeros((wire_row.size, wire_column.size))
+    switches = rows_of(route_switches)
+    for row in range(wire_row.size):
+        table[row, RATE] = port_rate if row > 0 else wire_rate
+        table[row, OVERHEAD] = frame_overhead
+        table[row, AWAITED] = awaited_bytes
+        table[row, FIXED] = switch_fixed
+        if path_switches == "different" and 0 < row <= switches:
+            table[row, RATE] = route_switches[row - 1, SWITCH_RATE] * port_rate / port_bandwidth
+            table[row, AWAITED] = route_switches[row - 1, SWITCH_AWAITED]
+            table[row, FIXED] = route_switches[row - 1, SWITCH_FIXED]
+        table[row, FLIGHT] = propagation
+        table[row, BASE] = base_latency
+        table[row, DRAIN] = drain_time
+        table[row, BACK] = program_credit_return
+        table[row, CREDITS] = usable_credits
+        table[row, CREDIT_SIZE] = credit_size
+    return table
+
+
+@kernel(
+    outputs={"wire_table": Output("1", dims=("wire_kind", "wire_column"))},
+    dims={"wire_kind": tuple(map(float, range(4 * ROWS))), "wire_column": tuple(map(float, range(COLUMNS)))},
+    internal=True,
+)
+def wires_of_tiers(
+    c2c__wire_rows: NDArray[np.float64],
+    b2b__wire_rows: NDArray[np.float64],
+    r2r__wire_rows: NDArray[np.float64],
+    p2p__wire_rows: NDArray[np.float64],
     wire_kind: NDArray[np.float64],
     wire_column: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Wires of chips and ports of switches, as `messages` takes them."""
+    """Kinds of wires of all tiers; without a topology all tiers are the same."""
     table = np.zeros((wire_kind.size, wire_column.size))
-    for kind in range(wire_kind.size):
-        table[kind, RATE] = port_rate if kind == 1 else wire_rate
-        table[kind, OVERHEAD] = frame_overhead
-        table[kind, AWAITED] = awaited_bytes
-        table[kind, FIXED] = switch_fixed
-        table[kind, FLIGHT] = propagation
-        table[kind, BASE] = base_latency
-        table[kind, DRAIN] = drain_time
-        table[kind, BACK] = network_credit_return
-        table[kind, CREDITS] = usable_credits
-        table[kind, CREDIT_SIZE] = credit_size
+    for row in range(ROWS):
+        for column in range(wire_column.size):
+            table[row, column] = c2c__wire_rows[row, column]
+            table[ROWS + row, column] = b2b__wire_rows[row, column]
+            table[2 * ROWS + row, column] = r2r__wire_rows[row, column]
+            table[3 * ROWS + row, column] = p2p__wire_rows[row, column]
     return table
 
 
@@ -288,6 +232,23 @@ def has_no_program(program_fault: float) -> bool:
     """There is no program; or one for more chips than chip_count; or a collective by an algorithm that it does not
     have."""
     return program_fault > 0
+
+
+def has_no_network(
+    is_on_topology: float,
+    program_is_lost: float,
+    chip_count: float,
+    network_shape: str,
+    switch_hops: float,
+    port_count: float,
+    leaf_chips: float,
+    spine_count: float,
+) -> bool:
+    """The topology has no route between two chips that send to each other, or one over more than five switches that
+    differ; without a topology, the network has other switches than switch_hops says, or too few ports."""
+    if is_on_topology > 0:
+        return program_is_lost > 0
+    return has_no_such_network(chip_count, network_shape, switch_hops, port_count, leaf_chips, spine_count)
 
 
 def steps_of_program(program_bytes: float, program_length: float, max_payload: float, switch_hops: float) -> float:
@@ -308,7 +269,7 @@ def steps_of_program(program_bytes: float, program_length: float, max_payload: f
         "program_ending": Output("1"),
     },
     dims={"engine": ENGINES},
-    fails={"infeasible": has_no_program},
+    fails={"infeasible": has_no_network},
     steps=steps_of_program,
     internal=True,
 )
@@ -318,6 +279,7 @@ def program_simulation(
     program_commands: NDArray[np.float64],
     program_bytes: float,
     program_length: float,
+    program_ways: NDArray[np.float64],
     chip_count: float,
     network_shape: str,
     switch_hops: float,
@@ -348,6 +310,7 @@ def program_simulation(
     ending = follow_program(
         program_nodes,
         program_edges,
+        program_ways,
         chip_count,
         network_shape,
         switch_hops,

@@ -41,6 +41,7 @@ TIME, CYCLES, OPERATIONS, MOVED, READING, WRITING = range(len(MEASURES))
 def follow_program(
     nodes: Table,
     edges: Table,
+    laid: Table,
     chip_count: float,
     network_shape: str,
     switch_hops: float,
@@ -64,6 +65,8 @@ def follow_program(
     loads: Table,
 ) -> int:
     """Follow a program of which `nodes` and `edges` are the graph; returns how it ends.
+
+    `laid` has the ways of messages through a topology, see `ways`; without rows the network is that of `fabrics`.
 
     `table` has the kinds of wires, `speeds` clock and throughput of engines, and `chip_network` rate, latency of a hop,
     width and core of CDMA of a chip's network. `began` and `done` become the times of nodes, `loads` the mean and the
@@ -104,6 +107,8 @@ def follow_program(
         pair_of[node] = number_of[pair]
     if frames > event_budget:
         return GIVEN_UP
+    of_topology = rows_of(laid)
+    room = of_topology
     fabric = FULL_MESH
     longest = int(switch_hops) + 1
     names = n * n * longest
@@ -119,27 +124,31 @@ def follow_program(
         leaves = int(np.ceil(chip_count / leaf_chips))
         names = 2 * n + 2 * leaves * int(spine_count)
         longest = 4
-    longest = 2 * longest  # around a dead link
+    if of_topology == 0:
+        room = 2 * longest * known_pairs  # the longest ways go around a dead link
     ways = np.zeros(known_pairs + 1, np.int64)
-    wires = np.zeros(longest * known_pairs, np.int64)
+    wires = np.zeros(room, np.int64)
+    kinds = np.zeros(room, np.int64)
     known = np.full(names, -1)
-    kinds = np.zeros(longest * known_pairs, np.int64)
-    many = lay(
-        fabric,
-        n,
-        int(switch_hops),
-        int(leaf_chips),
-        int(spine_count),
-        routing == "hashed",
-        int(seed),
-        dead_link == "first",
-        False,
-        pairs[:known_pairs],
-        ways,
-        wires,
-        known,
-        kinds,
-    )
+    if of_topology > 0:
+        many = take_ways(laid, of_topology, n, number_of, ways, wires, kinds)
+    else:
+        many = lay(
+            fabric,
+            n,
+            int(switch_hops),
+            int(leaf_chips),
+            int(spine_count),
+            routing == "hashed",
+            int(seed),
+            dead_link == "first",
+            False,
+            pairs[:known_pairs],
+            ways,
+            wires,
+            known,
+            kinds,
+        )
     if many == NO_WAY:
         return NO_WAY
     busy = np.zeros(many, np.int64)
@@ -177,6 +186,28 @@ def follow_program(
         loads[0] += busy[wire] / end / many
         loads[1] = max(loads[1], busy[wire] / end)
     return ending
+
+
+def take_ways(laid: Table, rows: int, n: int, number_of: Numbers, ways: Numbers, wires: Numbers, kinds: Numbers) -> int:
+    """Ways as a topology has them: a row for each wire of each pair, with its number and kind. Returns how many wires
+    there are."""
+    many = 0
+    for row in range(rows):  # lengths first
+        ways[number_of[int(laid[row, 0]) * n + int(laid[row, 1])] + 1] += 1
+        many = max(many, int(laid[row, 2]) + 1)
+    for pair in range(ways.size - 1):
+        ways[pair + 1] += ways[pair]
+    place = 0
+    for row in range(rows):
+        one = int(laid[row, 0])
+        other = int(laid[row, 1])
+        if row > 0 and one == int(laid[row - 1, 0]) and other == int(laid[row - 1, 1]):
+            place += 1
+        else:
+            place = ways[number_of[one * n + other]]
+        wires[place] = int(laid[row, 2])
+        kinds[int(laid[row, 2])] = int(laid[row, 3])
+    return many
 
 
 def time_of(nodes: Table, node: int, speeds: Table, chip_network: Table) -> int:

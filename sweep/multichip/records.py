@@ -29,6 +29,7 @@ def program_records(
     program_nodes: NDArray[np.float64],
     program_edges: NDArray[np.float64],
     program_commands: NDArray[np.float64],
+    program_ways: NDArray[np.float64],
     chip_count: float,
     network_shape: str,
     switch_hops: float,
@@ -61,6 +62,7 @@ def program_records(
     ending = follow_program(
         program_nodes,
         program_edges,
+        program_ways,
         chip_count,
         network_shape,
         switch_hops,

@@ -26,14 +26,13 @@ def draw_gantt(trace: Trace, path: Path) -> list[Path]:
     for numbers, _ in queues_in(trace):
         first = trace.records[numbers[0]]
         if first.chip not in chips:
-            more = sum(1 for record in {(r.core, r.engine) for r in trace.records if r.chip == first.chip} if record)
+            more = len({(record.core, record.engine) for record in trace.records if record.chip == first.chip})
             if len(rows) + more > MOST_ROWS and rows:
                 break
             chips.append(first.chip)
         core = f" core {first.core}" if several_cores else ""
-        bars = [
-            (trace.records[k].begin / factor, (trace.records[k].end - trace.records[k].begin) / factor) for k in numbers
-        ]
+        times = [(trace.records[number].begin, trace.records[number].end) for number in numbers]
+        bars = [(begin / factor, (end - begin) / factor) for begin, end in times]
         rows.append((f"chip {first.chip}{core} {first.engine}", first.engine, [bar for bar in bars if bar[1] > 0]))
     with drawing():
         figure = new_figure(10.0, 1.4 + 0.26 * len(rows))

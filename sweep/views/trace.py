@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,10 @@ from sweep.events.fabrics import NO_WAY
 from sweep.events.simulation import DONE, GIVEN_UP
 from sweep.file import content_of
 from sweep.grid.reader import Grid
-from sweep.multichip.chips import BUILT, WORKLOAD, built, has_no_program, leads_nowhere, queues_of
+from sweep.multichip.chips import has_no_program, leads_nowhere
 from sweep.multichip.engines import ENGINES
 from sweep.multichip.graph import commands_in_a_circle
+from sweep.multichip.prepare import BUILT, WORKLOAD, built, queues_of
 from sweep.multichip.program import OPS, Command, paired
 from sweep.registry import Registry
 
@@ -212,6 +214,4 @@ def trace_lines(trace: Trace) -> list[str]:
     if trace.lacking:
         return [*lines, f"  {trace.waiting[0].place} waits for {trace.lacking:g} credits that nobody owes"]
     circle = [*trace.waiting, trace.waiting[0]]
-    return lines + [
-        f"  {later.place} waits for {earlier.place}" for later, earlier in zip(circle, circle[1:], strict=False)
-    ]
+    return lines + [f"  {later.place} waits for {earlier.place}" for later, earlier in pairwise(circle)]
