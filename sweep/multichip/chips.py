@@ -65,6 +65,11 @@ noc = parameter(
 )
 
 
+def few_steps() -> float:
+    """Tables of fixed sizes are filled."""
+    return 300.0
+
+
 @quantity(unit="GB/s", when={"noc": "mesh"}, internal=True)
 def noc_rate(noc_bandwidth: float) -> float:
     """Rate of a chip's network."""
@@ -112,6 +117,7 @@ def credit_return_over_ways() -> float:
 @kernel(
     outputs={"chip_network": Output("1", dims=("chip_network_column",))},
     dims={"chip_network_column": (0.0, 1.0, 2.0, 3.0)},
+    steps=few_steps,
     internal=True,
 )
 def network_of_chip(
@@ -133,6 +139,7 @@ def network_of_chip(
 @kernel(
     outputs={"engine_speeds": Output("1", dims=("engine", "speed_column"))},
     dims={"engine": ENGINES, "speed_column": (0.0, 1.0)},
+    steps=few_steps,
     internal=True,
 )
 def speeds_of_engines(
@@ -163,6 +170,7 @@ def speeds_of_engines(
 @kernel(
     outputs={"wire_rows": Output("1", dims=("wire_row", "wire_column"))},
     dims={"wire_row": tuple(map(float, range(ROWS))), "wire_column": tuple(map(float, range(COLUMNS)))},
+    steps=few_steps,
     internal=True,
 )
 def kinds_of_wires(
@@ -204,9 +212,30 @@ def kinds_of_wires(
     return table
 
 
+def has_no_network(
+    is_on_topology: float,
+    program_is_lost: float,
+    chip_count: float,
+    network_shape: str,
+    switch_hops: float,
+    port_count: float,
+    leaf_chips: float,
+    spine_count: float,
+) -> bool:
+    """Chips have no route to each other in the topology, or no network has such switches and so many ports.
+
+    Routes of a topology over more than five switches are not followed. Without a topology see `network`.
+    """
+    if is_on_topology > 0:
+        return program_is_lost > 0
+    return has_no_such_network(chip_count, network_shape, switch_hops, port_count, leaf_chips, spine_count)
+
+
 @kernel(
     outputs={"wire_table": Output("1", dims=("wire_kind", "wire_column"))},
     dims={"wire_kind": tuple(map(float, range(4 * ROWS))), "wire_column": tuple(map(float, range(COLUMNS)))},
+    fails={"infeasible": has_no_network},
+    steps=few_steps,
     internal=True,
 )
 def wires_of_tiers(
@@ -229,26 +258,8 @@ def wires_of_tiers(
 
 
 def has_no_program(program_fault: float) -> bool:
-    """There is no program; or one for more chips than chip_count; or a collective by an algorithm that it does not
-    have."""
+    """There is no program, one for more chips, or one with a collective that has no messages by this algorithm."""
     return program_fault > 0
-
-
-def has_no_network(
-    is_on_topology: float,
-    program_is_lost: float,
-    chip_count: float,
-    network_shape: str,
-    switch_hops: float,
-    port_count: float,
-    leaf_chips: float,
-    spine_count: float,
-) -> bool:
-    """The topology has no route between two chips that send to each other, or one over more than five switches that
-    differ; without a topology, the network has other switches than switch_hops says, or too few ports."""
-    if is_on_topology > 0:
-        return program_is_lost > 0
-    return has_no_such_network(chip_count, network_shape, switch_hops, port_count, leaf_chips, spine_count)
 
 
 def steps_of_program(program_bytes: float, program_length: float, max_payload: float, switch_hops: float) -> float:
@@ -269,7 +280,7 @@ def steps_of_program(program_bytes: float, program_length: float, max_payload: f
         "program_ending": Output("1"),
     },
     dims={"engine": ENGINES},
-    fails={"infeasible": has_no_network},
+    fails={"infeasible": has_no_program},
     steps=steps_of_program,
     internal=True,
 )
@@ -355,7 +366,7 @@ def program_simulation(
 
 
 def waits_for_ever(program_ending: float) -> bool:
-    """Commands wait for each other, or frames for credits that nobody owes; `sweep trace` names them."""
+    """Commands wait for each other, or frames for credits that nobody owes; sweep trace names them."""
     return program_ending == DEADLOCKED
 
 
@@ -370,7 +381,7 @@ def leads_nowhere(program_ending: float) -> bool:
 
 
 ENDINGS: dict[str, Predicate] = {"infeasible": leads_nowhere, "deadlock": waits_for_ever, "budget": given_up}
-OVER_ENGINES: dict[str, Any] = {"dims": {"engine": ENGINES}, "fails": ENDINGS}
+OVER_ENGINES: dict[str, Any] = {"dims": {"engine": ENGINES}, "fails": ENDINGS, "steps": few_steps}
 
 
 @quantity(unit="ns", fails=ENDINGS)
@@ -439,6 +450,7 @@ def simulated_program_events(program_events: float) -> float:
         "total_bytes": Output("B"),
     },
     dims={"engine": ENGINES, "op_type": OPS},
+    steps=few_steps,
     fails={"infeasible": has_no_program},
 )
 def counters(
