@@ -210,7 +210,7 @@ class _Writer:
         for queue, commands in self.queues.items():
             for place, command in enumerate(commands):
                 self.command(queue, place, command)
-        for send, receive in paired(self.queues).items():
+        for send, receive in sorted(paired(self.queues).items()):
             self.pair(send, receive)
         for command, members in collectives(self.queues):
             self.collective(command, members)

@@ -154,6 +154,11 @@ class Model:
             duration = fs((frame.size + given.gap) / self.rates[name]) if frame.size else 0
             self.env.process(self.fly(name, Frame(frame.message, frame.number, frame.size, frame.place), duration))
             yield self.env.timeout(duration)
+            yield from self.settled()
+
+    def settled(self) -> Iterator[Any]:
+        """What a wire waits for before it looks what comes next: here nothing."""
+        yield from ()
 
     def give_back(self, delay: int, frame: Frame) -> Iterator[Any]:
         pool, returned = self.pool(frame), self.needed(frame)
