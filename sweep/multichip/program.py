@@ -92,8 +92,7 @@ class Maker:
         queue = self.queues[chip, core, ENGINES.index(engine)]
         dep, dep_id = (ENGINES.index(after[0]), after[1]) if after else (-1, 0)
         cmd_id = len(queue) + 1
-        where = f"chip {chip} core {core} {engine} command {cmd_id}"
-        queue.append(Command(cmd_id, amount, measure, dep=dep, dep_id=dep_id, source_op_id=name, where=where, **more))
+        queue.append(Command(cmd_id, amount, measure, dep=dep, dep_id=dep_id, source_op_id=name, **more))
         return cmd_id
 
     def send(
@@ -177,12 +176,20 @@ def collectives(queues: Queues) -> Iterator[tuple[Command, list[tuple[Queue, int
             for queue, place in there:
                 other = queues[queue][place]
                 if (other.op, other.amount, other.algorithm) != (first.op, first.amount, first.algorithm):
-                    what = f"{OPS[other.op]} of {other.amount:.17g} B is the same collective as {OPS[first.op]}"
-                    faults.append(Fault(other.where, f"{what} of {first.amount:.17g} B at {first.where}, but differs"))
+                    what = f"{OPS[other.op]} of {other.amount:.17g} B is part of the same collective as {OPS[first.op]}"
+                    faults.append(
+                        Fault(other.where, f"{what} of {first.amount:.17g} B ({first.where}), from which it differs")
+                    )
             found.append((first, there))
     if faults:
         raise InputError(faults)
     yield from found
+
+
+def place_of(queue: Queue, command: Command) -> str:
+    """Where a command is, for people."""
+    what = f" {OPS[command.op].upper()}" if command.op >= 0 else ""
+    return f"chip {queue[0]} core {queue[1]} {ENGINES[queue[2]]}{what} {command.cmd_id}"
 
 
 def cdma_commands(queues: Queues) -> Iterator[tuple[Queue, int, Command]]:

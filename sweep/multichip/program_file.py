@@ -25,9 +25,12 @@ out. Instead of commands:
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
+
+import yaml
 
 from sweep.errors import Fault, InputError, nearest
 from sweep.located import Located, Number, read_yaml
@@ -36,7 +39,7 @@ from sweep.multichip import engines, workload
 from sweep.multichip.engines import CDMA, ENGINES
 from sweep.multichip.generators import GENERATORS
 from sweep.multichip.graph import ALGORITHMS, Settings, awaited, commands_in_a_circle, graph_of
-from sweep.multichip.program import COLLECTIVES, OPS, Command, Program, Queue, chips_of
+from sweep.multichip.program import COLLECTIVES, OPS, Command, Program, Queue, chips_of, place_of
 from sweep.registry import Parameter
 from sweep.units import exact
 
@@ -107,10 +110,11 @@ def check(queues: Mapping[Queue, list[Command]]) -> None:
                 faults.append(Fault(command.where, f"waits for ever: {what}"))
     if faults:
         raise InputError(faults)
-    circle = [queues[queue][place].where for queue, place in commands_in_a_circle(graph_of(queues, LOOSEST))]
+    circle = commands_in_a_circle(graph_of(queues, LOOSEST))
     if circle:
-        way = " -> ".join(where.rpartition(":")[0].rpartition(":")[2] for where in circle)
-        raise InputError([Fault(circle[0], f"waits for itself, by way of the commands at lines {way}")])
+        waiting = [(place_of(queue, queues[queue][place]), queues[queue][place].where) for queue, place in circle]
+        way = ", which waits for ".join(f"{name} ({where})" for name, where in [*waiting[1:], waiting[0]])
+        raise InputError([Fault(waiting[0][1], f"{waiting[0][0]} waits for ever: it waits for {way}")])
 
 
 class _Reader:
@@ -245,7 +249,8 @@ class _Reader:
         if ("dep_engine" in block) != ("cmd_id_dep" in block):
             self.fault(item.where, "dep_engine and cmd_id_dep go together")
         elif "dep_engine" in block:
-            common["dep"] = ENGINES.index(self.word(block["dep_engine"], ENGINES, "dep_engine"))
+            engine_waited_for = replace(block["dep_engine"], value=str(block["dep_engine"].value).upper())
+            common["dep"] = ENGINES.index(self.word(engine_waited_for, ENGINES, "dep_engine"))
             common["dep_id"] = self.whole(block["cmd_id_dep"], "cmd_id_dep", 0, 2**31)
             if "dep_core" in block:
                 common["dep_core"] = self.whole(block["dep_core"], "dep_core", 0, MOST_CORES - 1)
@@ -309,3 +314,37 @@ def listed(item: Located | None) -> list[Located]:
 def shown(item: Located) -> str:
     """A value as it was written."""
     return item.value.text if isinstance(item.value, Number) else str(item.value)
+
+
+def program_text(queues: Mapping[Queue, Sequence[Command]], title: str) -> str:
+    """Commands as the text of a program's file."""
+    blocks: dict[tuple[int, int], dict[str, Any]] = {}
+    for (chip, core, engine), commands in sorted(queues.items()):
+        block = blocks.setdefault((chip, core), {"chip": chip, "core": core})
+        block[ENGINES[engine]] = [dict(keys_of(command)) for command in commands]
+    chips = chips_of(queues)
+    return yaml.safe_dump(
+        {"title": title, "chips": chips, "commands": list(blocks.values())}, sort_keys=False, default_flow_style=None
+    )
+
+
+def keys_of(command: Command) -> Iterator[tuple[str, Any]]:
+    """What a file says of a command."""
+    yield "cmd_id", command.cmd_id
+    if command.dep >= 0:
+        yield "dep_engine", ENGINES[command.dep]
+        yield "cmd_id_dep", command.dep_id
+    if command.dep_core >= 0:
+        yield "dep_core", command.dep_core
+    if command.op >= 0:
+        yield "op_type", OPS[command.op]
+    yield command.measure, command.amount
+    if command.remote_chip >= 0:
+        yield "remote_chip_id", command.remote_chip
+        yield "remote_core", command.remote_core
+    if command.group:
+        yield "chip_group", list(command.group)
+    if command.algorithm:
+        yield "algorithm", command.algorithm
+    if command.source_op_id:
+        yield "source_op_id", command.source_op_id

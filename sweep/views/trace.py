@@ -31,7 +31,7 @@ from sweep.multichip.chips import has_no_program, leads_nowhere
 from sweep.multichip.engines import ENGINES
 from sweep.multichip.graph import commands_in_a_circle
 from sweep.multichip.prepare import BUILT, WORKLOAD, built, queues_of
-from sweep.multichip.program import OPS, Command, paired
+from sweep.multichip.program import OPS, Command, paired, place_of
 from sweep.registry import Registry
 
 RECORDS = "program_records"
@@ -56,8 +56,7 @@ class Record:
     @property
     def place(self) -> str:
         """Where it is, for people."""
-        what = f" {OPS[self.command.op].upper()}" if self.command.op >= 0 else ""
-        return f"chip {self.chip} core {self.core} {self.engine}{what} {self.command.cmd_id}"
+        return place_of((self.chip, self.core, ENGINES.index(self.engine)), self.command)
 
 
 @dataclass(frozen=True)
