@@ -295,8 +295,9 @@ class _Reader:
                 self.fault(block["chip_group"].where, f"chip {queue[0]}, whose command this is, is not in chip_group")
             by = self.word(block["algorithm"], ALGORITHMS[op], "algorithm") if "algorithm" in block else ""
             return Command(group=group, algorithm=by, **common)
+        known = len(self.faults)
         remote = self.chip(block["remote_chip_id"], "remote_chip_id")
-        if remote == queue[0]:
+        if remote == queue[0] and len(self.faults) == known:
             self.fault(block["remote_chip_id"].where, f"chip {remote} sends to itself; that is what SDMA does")
         core = (
             self.whole(block["remote_core"], "remote_core", 0, MOST_CORES - 1) if "remote_core" in block else queue[1]
