@@ -49,7 +49,7 @@ for panel, profile in zip(panels, ("exact", "design_note"), strict=True):
         color = "white" if value < 30 else "black"
         panel.text(column, row, f"{value:.0f}" if value > 1e-6 else "0", ha="center", va="center", color=color)
     panel.set_xticks(range(percent.sizes["network"]), percent.network.values, rotation=35, ha="right")
-    panel.set_yticks(range(percent.sizes["program"]), percent.program.values)
+    panel.set_yticks(range(percent.sizes["schedule"]), percent.schedule.values)
     panel.set_title(f"profile {profile}")
 bar = fig.colorbar(image, ax=panels, label="largest error (%)")
 bar.set_ticks([-1, 0, 1, 2, 3], labels=["0.1", "1", "10", "100", "1000"])
@@ -75,7 +75,7 @@ fig.savefig(ROOT / "results" / "worst_errors.png", dpi=110)
 few = error.sel(credit_limit=16, network="one switch", chip_count=8)
 for program in ("ring all_reduce", "pairwise all_to_all", "binomial all_reduce"):
     for profile in ("exact", "exact, credits carried", "design_note"):
-        part = few.sel(program=program, profile=profile)
+        part = few.sel(schedule=program, profile=profile)
         if part.notnull().any():
             print(f"{program:<20} {profile:<23} {float(part.min()):+7.1f} .. {float(part.max()):+7.1f} %")
 
@@ -86,7 +86,7 @@ for program in ("ring all_reduce", "pairwise all_to_all", "binomial all_reduce")
 # messages and latency in large ones, and two chips can send up and down at the same time.
 
 # %%
-trees = error.sel(profile="exact", credit_limit=512, network="one switch", program="double_binary all_reduce")
+trees = error.sel(profile="exact", credit_limit=512, network="one switch", schedule="double_binary all_reduce")
 trees.to_pandas().round(1)
 
 # %% [markdown]

@@ -198,9 +198,12 @@ REGISTRY = default_registry()
 FORMULAS = tuple(
     name
     for name in REGISTRY.outputs
-    if not REGISTRY.quantities[REGISTRY.output_owner[name]].variants[0].function.__module__.startswith("sweep.events")
+    if not str(REGISTRY.quantities[REGISTRY.output_owner[name]].variants[0].function.__module__).startswith(
+        ("sweep.events", "sweep.multichip")
+    )
 )
-"""Outputs without those of simulators, which take minutes in plain Python; `tests/events` has their promises."""
+"""Outputs without those of simulators, which take minutes in plain Python; `tests/events` and `tests/multichip` have
+their promises."""
 SETTABLE = tuple(name for name, parameter in REGISTRY.parameters.items() if not parameter.is_table)
 EXISTING = tuple(
     {"collective": collective, "algorithm": algorithm} | credits
@@ -229,6 +232,7 @@ EXISTING = tuple(
 FILES = {
     "topology": sorted((ROOT / "grids" / "topologies").glob("*.yaml")),
     "chip": sorted((ROOT / "grids" / "chips").glob("*.yaml")),
+    "program": sorted((ROOT / "grids" / "programs").glob("*.yaml")),
     "traffic_trace": sorted((ROOT / "grids" / "traces").glob("*.csv")),
 }
 """Files that parameters may name."""

@@ -8,9 +8,10 @@ import pytest
 
 import sweep
 from sweep.models.topology_file import read_chip, read_topology
+from sweep.multichip.program_file import read_program
 from tests.conftest import ROOT
 
-NAMED = {"topologies": read_topology, "chips": read_chip}
+NAMED = {"topologies": read_topology, "chips": read_chip, "programs": read_program}
 """Folders of files that grids name, and what reads them."""
 GRIDS = sorted(path for path in (ROOT / "grids").rglob("*.yaml") if path.parent.name not in NAMED)
 

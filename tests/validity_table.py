@@ -104,8 +104,8 @@ def collective_rows() -> Iterator[Sequence[str]]:
     found = validated("collectives")
     errors = found["collective_latency_error"]
     exact, carried, note = (errors.sel(profile=name) for name in ("exact", "exact, credits carried", "design_note"))
-    for program in found["program"].values:
-        enough = exact.sel(program=program, credit_limit=512)
+    for program in found["schedule"].values:
+        enough = exact.sel(schedule=program, credit_limit=512)
         rest = [dim for dim in enough.dims if dim != "network"]
         largest = abs(enough).max(rest)
         holds = [str(name) for name in found["network"].values if float(largest.sel(network=name)) <= ROUNDING]
@@ -113,13 +113,13 @@ def collective_rows() -> Iterator[Sequence[str]]:
         shown = holds or ["one switch"]
         there = worst(enough.sel(network=shown))
         few = [
-            f"{scope} {worst(each.sel(program=program, credit_limit=16, network=shown))}"
+            f"{scope} {worst(each.sel(schedule=program, credit_limit=16, network=shown))}"
             for scope, each in (("step", exact), ("carried", carried))
-            if bool(each.sel(program=program).notnull().any())
+            if bool(each.sel(schedule=program).notnull().any())
         ]
         where = ", ".join(holds) or "nowhere; an estimate, one switch"
         beyond = f"{worst(enough.sel(network=others))}; few credits: {', '.join(few)}"
-        of_note = [worst(note.sel(program=program, credit_limit=limit, network=shown)) for limit in (512, 16)]
+        of_note = [worst(note.sel(schedule=program, credit_limit=limit, network=shown)) for limit in (512, 16)]
         yield f"`collective_latency`, {program}", where, there, beyond, f"{of_note[0]}; few credits: {of_note[1]}"
     yield "`bus_bandwidth`", "as collective_latency", "-", "-", "-"
 

@@ -122,6 +122,8 @@ def read_value(item: Located, parameter: Parameter, labels: Sequence[str]) -> An
 
 def read_file(item: Located, parameter: Parameter, folder: Path) -> File:
     """The file that a name means, from a folder, read and checked as its parameter wants it."""
+    if isinstance(item.value, File):  # made in Python
+        return item.value
     if not isinstance(item.value, str) or not item.value:
         raise RejectedError(Fault(item.where, f"{parameter.name} takes the name of a file"))
     path = folder / item.value

@@ -18,7 +18,8 @@ A program whose edges go in a circle never ends. Source: design note, sections "
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -122,6 +123,7 @@ class _Writer:
         self.begins: dict[tuple[Queue, int], int] = {}
         self.ends: dict[tuple[Queue, int], int] = {}
         self.leaves: dict[tuple[Queue, int], int] = {}  # the node after which the next command of the queue may begin
+        self.readings: dict[tuple[Queue, int], int] = {}  # of SENDs
         self.owners: list[tuple[Queue, int]] = []
         self.owner: tuple[Queue, int] = ((0, 0, 0), 0)
 
@@ -160,23 +162,27 @@ class _Writer:
     def command(self, queue: Queue, place: int, command: Command) -> None:
         """The nodes of one command, without what it waits for."""
         key = self.owner = queue, place
+        if command.op == SEND:
+            reading, sent, left = self.transfer(queue, command.remote_chip, command.remote_core, command.amount)
+            begin = reading
+            if self.settings.recv_credit == "on":
+                begin = self.task(queue)
+                self.edge(begin, reading)
+            self.begins[key], self.readings[key], self.ends[key], self.leaves[key] = begin, reading, sent, left
+            return
         begin = self.task(queue, command.measure, command.amount) if command.op < 0 else self.task(queue)
         self.begins[key] = self.ends[key] = self.leaves[key] = begin
-        if command.op >= 0 and command.op != SEND:
+        if command.op >= 0:
             self.ends[key] = self.task(queue)
             self.edge(begin, self.ends[key])
             if command.op != RECV or self.settings.recv_issue == "blocking":
                 self.leaves[key] = self.ends[key]
 
     def pair(self, send: tuple[Queue, int], receive: tuple[Queue, int]) -> None:
-        """The message of a SEND and its RECV."""
-        queue, place = self.owner = send
-        command = self.queues[queue][place]
-        reading, sent, left = self.transfer(queue, command.remote_chip, command.remote_core, command.amount)
-        self.edge(self.begins[send], reading)
-        self.ends[send], self.leaves[send] = sent, left
-        self.credit(receive[0], self.begins[receive], queue[0], reading)
-        self.edge(sent, self.ends[receive])
+        """What a SEND and its RECV wait for of each other."""
+        self.owner = receive
+        self.credit(receive[0], self.begins[receive], send[0][0], self.readings[send])
+        self.edge(self.ends[send], self.ends[receive])
 
     def collective(self, command: Command, members: Sequence[tuple[Queue, int]]) -> None:
         """The messages of a collective of some chips, in the order of their group."""
@@ -207,21 +213,25 @@ class _Writer:
 
     def graph(self) -> Graph:
         """All nodes and edges."""
-        for queue, commands in self.queues.items():
-            for place, command in enumerate(commands):
+        for queue in sorted(self.queues):
+            for place, command in enumerate(self.queues[queue]):
                 self.command(queue, place, command)
         for send, receive in sorted(paired(self.queues).items()):
             self.pair(send, receive)
         for command, members in collectives(self.queues):
             self.collective(command, members)
-        synced = self.synced()
+        waits = {
+            (queue, place): earlier
+            for queue, commands in self.queues.items()
+            for place, command in enumerate(commands)
+            if (earlier := awaited(self.queues, queue, command)) is not None
+        }
+        synced = self.synced(waits.values())
+        for key, earlier in waits.items():
+            self.edge(synced[earlier], self.begins[key])
         for queue, commands in self.queues.items():
-            for place, command in enumerate(commands):
-                if place > 0:
-                    self.edge(self.leaves[queue, place - 1], self.begins[queue, place])
-                earlier = awaited(self.queues, queue, command)
-                if earlier is not None:
-                    self.edge(synced[earlier], self.begins[queue, place])
+            for place in range(1, len(commands)):
+                self.edge(self.leaves[queue, place - 1], self.begins[queue, place])
         rows = [
             (*queue, self.begins[queue, place], self.ends[queue, place], command.op, size_of(command))
             for queue in sorted(self.queues)
@@ -234,18 +244,30 @@ class _Writer:
             self.owners,
         )
 
-    def synced(self) -> dict[tuple[Queue, int], int]:
-        """For each command the node with which it and all before it in its queue are done."""
-        nodes = dict(self.ends)
-        for queue, commands in self.queues.items():
-            if queue[2] != CDMA:
-                continue  # one is done before the next begins
-            for place in range(1, len(commands)):
-                self.owner = queue, place
-                node = self.task(queue)
-                self.edge(nodes[queue, place - 1], node)
-                self.edge(self.ends[queue, place], node)
-                nodes[queue, place] = node
+    def synced(self, targets: Iterable[tuple[Queue, int]]) -> dict[tuple[Queue, int], int]:
+        """For each of some commands the node with which it and all before it in its queue are done."""
+        nodes = {key: self.ends[key] for key in targets}
+        places: dict[Queue, list[int]] = defaultdict(list)
+        for queue, place in nodes:
+            if queue[2] == CDMA:  # other engines are done with one before they begin the next
+                places[queue].append(place)
+        for queue, wanted in places.items():
+            before: list[int] = []  # nodes of commands that let the next one begin before they are done
+            done = 0
+            for target in sorted(wanted):
+                before += [
+                    self.ends[queue, place]
+                    for place in range(done, target)
+                    if self.leaves[queue, place] != self.ends[queue, place]
+                ]
+                done = target
+                if before:
+                    self.owner = queue, target
+                    node = self.task(queue)
+                    for earlier in (*before, self.ends[queue, target]):
+                        self.edge(earlier, node)
+                    nodes[queue, target] = node
+                    before = [node]
         return nodes
 
 

@@ -24,6 +24,7 @@ out. Instead of commands:
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ from typing import Any
 import yaml
 
 from sweep.errors import Fault, InputError, nearest
+from sweep.file import File
 from sweep.located import Located, Number, read_yaml
 from sweep.models.collective import chip_count
 from sweep.multichip import engines, workload
@@ -99,7 +101,7 @@ def read_program(text: str, name: str) -> Program:
     return Program(title, values, queues)
 
 
-def check(queues: Mapping[Queue, list[Command]]) -> None:
+def check(queues: Mapping[Queue, Sequence[Command]]) -> None:
     """Raise InputError for commands that nothing lets go on."""
     faults = []
     for queue, commands in queues.items():
@@ -315,6 +317,17 @@ def listed(item: Located | None) -> list[Located]:
 def shown(item: Located) -> str:
     """A value as it was written."""
     return item.value.text if isinstance(item.value, Number) else str(item.value)
+
+
+def as_file(queues: Mapping[Queue, Sequence[Command]], title: str) -> File:
+    """Commands that were made in Python as a value of `program`, labelled by their title; checked as a file is.
+
+    Raises InputError for commands that do not fit together.
+    """
+    ordered = dict(sorted(queues.items()))
+    check(ordered)
+    digest = hashlib.sha256(repr(ordered).encode()).hexdigest()[:16]
+    return File(title, Program(title, {"chip_count": float(chips_of(ordered))}, ordered), digest)
 
 
 def program_text(queues: Mapping[Queue, Sequence[Command]], title: str) -> str:

@@ -16,10 +16,13 @@ from sweep.engine.kernelcache import load_kernel
 from sweep.engine.loopnest import write_kernel
 from sweep.engine.news import ignore
 from sweep.events.simulation import DATA_ARRIVALS, FEMTOSECONDS
+from sweep.multichip.program import Command, Maker, Queue
+from sweep.multichip.program_file import as_file
 from tests.benchmarks import row
 from tests.benchmarks.kernel import alternate
 from tests.events import simpy_incast, simpy_link, simpy_network, simpy_port, simpy_switch
 from tests.events.test_port import arrivals
+from tests.multichip import simpy_program
 
 
 @numba.njit(nogil=True, error_model="numpy")
@@ -235,6 +238,73 @@ def network(frames: int) -> tuple[Simulation, Callable[[], float]]:
     return simulation, lambda: max(simpy_network.run(same)) / FEMTOSECONDS
 
 
+def tensor_parallel_layer(chips: int, size: float) -> dict[Queue, list[Command]]:
+    """Two matrix products, each followed by an all-reduce of `size` bytes in SENDs and RECVs around a ring."""
+    maker = Maker(chips)
+    chunk = float(-(-size // chips))
+    for chip in range(chips):
+        after: tuple[str, int] | None = None
+        for _ in range(2):
+            done = maker.add(chip, "TIU", 20_000.0, after=after)
+            after = ("TIU", done)
+            for _ in range(2 * (chips - 1)):
+                got = maker.receive(chip, (chip - 1) % chips, chunk)
+                maker.send(chip, (chip + 1) % chips, chunk, after)
+                after = ("CDMA", got)
+    return maker.queues
+
+
+def program(frames: int) -> tuple[Simulation, Callable[[], float]]:
+    """A tensor-parallel layer on eight chips with their engines, direct links, and its SimPy model."""
+    chips = 8
+    queues = tensor_parallel_layer(chips, 1344 * max(frames // (4 * (chips - 1)), 1))
+    fixed = {"program": as_file(queues, "layer"), "event_budget": 1e9}
+    simulation = Simulation("makespan", "simulated_program_events", fixed)
+    same = simpy_program.Chips(
+        queues=queues,
+        times={
+            (queue, place): round(command.amount * FEMTOSECONDS)
+            for queue, commands in queues.items()
+            for place, command in enumerate(commands)
+        },
+        noc=lambda core, size: round(size / 1024 * FEMTOSECONDS),
+        network=simpy_network.Network(
+            messages=(),
+            ways={(a, b): [((a, b), 50.0)] for a in range(chips) for b in range(chips) if a != b},
+            payload=1344,
+            overhead=58,
+            minimum=64,
+            gap=20,
+            awaited=64.0,
+            fixed=500_000_000,
+            flight=0,
+            base=150_000_000,
+            back=150_000_000,
+            credits=512,
+        ),
+        streaming=False,
+        blocking_receives=False,
+        credit=None,
+        rounds=0,
+    )
+    return simulation, lambda: max(simpy_program.run(same)[1].values()) / FEMTOSECONDS
+
+
+def large_program(chips: int, commands: int) -> Simulation:
+    """So many commands on each of many chips, a quarter of them SENDs of 16 frames and less to other chips."""
+    maker = Maker(chips)
+    for step in range(commands // 4):
+        for chip in range(chips):
+            to, of = (chip + 1 + step % 3) % chips, (chip - 1 - step % 3) % chips
+            size = 1344.0 * (1 + step % 16)
+            done = maker.add(chip, "TIU", 300.0 + step % 7)
+            maker.add(chip, "DMA", 200.0 + step % 5)
+            maker.receive(chip, of, size)
+            maker.send(chip, to, size, ("TIU", done))
+    fixed = {"program": as_file(maker.queues, "large"), "event_budget": 1e9}
+    return Simulation("makespan", "simulated_program_events", fixed)
+
+
 def measure(frames: int = 12_800, rounds: int = 5, many: int = 100) -> list[str]:
     """Lines of ratios; both models of the same work run in turn, and must give the same answer."""
     lines = []
@@ -244,6 +314,7 @@ def measure(frames: int = 12_800, rounds: int = 5, many: int = 100) -> list[str]
         ("incast", incast, 64),
         ("switch", switch, 64),
         ("ring all-reduce", network, 64),
+        ("program", program, 256),
     )
     for name, model, resources in models:
         simulation, other = model(frames)

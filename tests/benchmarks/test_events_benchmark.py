@@ -6,7 +6,7 @@ from sweep.engine.branchless import JIT
 from tests.benchmarks import events
 
 
-@pytest.mark.skipif(JIT, reason="five simulators compile for long, and are as right in plain Python")
+@pytest.mark.skipif(JIT, reason="six simulators compile for long, and are as right in plain Python")
 def test_events_benchmark_simulates_the_same_both_ways_and_prints_each_ratio():
     lines = events.measure(frames=1280, rounds=1, many=2)
-    assert [line.count("(bar ") for line in lines] == [0, 1, 1] * 5
+    assert [line.count("(bar ") for line in lines] == [0, 1, 1] * 6

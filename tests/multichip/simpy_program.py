@@ -14,9 +14,6 @@ from typing import Any
 from sweep.multichip.program import RECV, SEND, Command, Queue, Queues
 from tests.events.simpy_network import Frame, Message, Model, Network
 
-ROUNDS = 60
-"""More than what can follow from each other at one time."""
-
 
 @dataclass(frozen=True)
 class Chips:
@@ -29,6 +26,8 @@ class Chips:
     streaming: bool
     blocking_receives: bool
     credit: float | None
+    rounds: int = 60
+    """More than what can follow from each other at one time."""
 
 
 class Program(Model):
@@ -50,8 +49,9 @@ class Program(Model):
                     self.receive_of[queue, place] = receive
                     self.numbers[queue, place] = len(messages)
                     messages.append(Message(queue[0], command.remote_chip, command.amount))
-                    self.credit_numbers[receive] = len(messages)
-                    messages.append(Message(command.remote_chip, queue[0], given.credit or 0))
+        for send, receive in self.receive_of.items():
+            self.credit_numbers[receive] = len(messages)
+            messages.append(Message(receive[0][0], send[0][0], given.credit or 0))
         super().__init__(replace(given.network, messages=messages))
         self.starts = [self.env.event() for _ in messages]
         self.left = [self.env.event() for _ in messages]
@@ -81,7 +81,7 @@ class Program(Model):
         super().wake(wire)
 
     def settled(self) -> Iterator[Any]:
-        for _ in range(ROUNDS):
+        for _ in range(self.chips.rounds):
             yield self.env.timeout(0)
 
     def fly(self, name: Any, frame: Frame, duration: int) -> Iterator[Any]:
