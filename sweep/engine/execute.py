@@ -200,22 +200,31 @@ class Execution:
             with np.errstate(all="ignore"):  # matters without JIT: there, too, a status explains what is not finite
                 function(*map(np.uint64, bounds), *arguments)
 
+        def run_part(block: Block) -> None:
+            run_block(block)
+            progress(call.name, math.prod(stop - start for start, stop in block))
+
         def run_block(block: Block) -> None:
             try:
                 run_bounds(bound for pair in block for bound in pair)
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 raise InputError([Fault("model", f"a formula fails: {type(error).__name__}: {error}")]) from error
-            progress(call.name, math.prod(stop - start for start, stop in block))
 
-        self.compile_nest(lambda: run_bounds([0] * 2 * len(sizes)))
+        if sizes:
+            self.compile_nest(lambda: run_bounds([0] * 2 * len(sizes)))
+        else:  # a nest without axes has no empty block: compiling it is running it
+            self.compile_nest(lambda: run_block(()))
         if hasattr(function, "stats") and function.stats.cache_misses:  # without JIT it is plain Python
             seal_kernel(self.module)
         progress(call.name, 0)
+        if not sizes:
+            progress(call.name, 1)
+            return
         split = split_into(points, call.is_costly, threads, block_points)
         items = blocks(sizes, split.block_points)
         if call.is_costly and split.threads > 1:
             items = self.heavy_first(call, items)
-        run_on_threads(run_block, items, split.threads)
+        run_on_threads(run_part, items, split.threads)
 
     def heavy_first(self, call: NestCall, items: Iterator[Block]) -> Iterator[Block]:
         """Blocks of a nest with those first that take the most steps, so that no thread is left with one at the end."""
@@ -245,6 +254,8 @@ class Execution:
             source = next((f" ({line})" for line in lines if line.startswith("def q_")), "")
             what = f"a formula cannot be compiled{source}: {lines[1] if lines[1:] else lines[0]}"
             raise InputError([Fault("model", what)]) from None
+        except InputError:
+            raise
         except Exception:  # another process has just removed what was loaded, or there is no room for it
             forget_kernel(self.module)
             with wide_vectors():
