@@ -74,8 +74,13 @@ def follow_messages(
     count = sizes.size
     many = kinds.size
     pools = (many if by_hop else ways.size - 1) * channels
-    # Frames at the end of a wire, messages that arrive there, tasks on a line, wires.
-    first_wire = 2 * many + lines
+    longest = 1
+    for pair in range(ways.size - 1):
+        longest = max(longest, ways[pair + 1] - ways[pair])
+    # Frames that a switch at the end of a wire sends on, if there are any; messages that arrive at the end of a wire;
+    # tasks on a line; wires.
+    first_arrival = many if longest > 1 else 0
+    first_wire = first_arrival + many + lines
     times = new_times(first_wire + many)
     winners = new_winners(times)
     with_tasks = tasks.shape[0] > 0
@@ -114,10 +119,6 @@ def follow_messages(
         figures[1] += frames[message]
         if with_tasks and tasks[message, LEAVING] >= 0:
             waits[tasks[message, LEAVING]] += 1
-    left = count
-    longest = 1
-    for pair in range(ways.size - 1):
-        longest = max(longest, ways[pair + 1] - ways[pair])
     of_frame = 1 + (longest if by_hop else 1)  # the frame, and notes of its credits
     if float(figures[1]) * of_frame > MOST_KEPT:
         return GIVEN_UP
@@ -163,13 +164,25 @@ def follow_messages(
             ready[readied] = message
             readied += 1
     started = 0
+    endings = np.zeros(count, np.int64)  # messages that have arrived
+    ended = 0
+    followed = 0
     now = 0
     rows = 0
     events = 0
     ending = DONE
     while True:
-        # Messages and tasks that may start do.
-        while started < readied:
+        # What waited for a message alone may start, and what may start does.
+        while followed < ended or started < readied:
+            if followed < ended:
+                message = endings[followed]
+                followed += 1
+                for place in range(first_after[message], first_after[message + 1]):
+                    waits[following_of[place]] -= 1
+                    if waits[following_of[place]] == 0:
+                        ready[readied] = following_of[place]
+                        readied += 1
+                continue
             message = ready[started]
             started += 1
             began[message] = now
@@ -179,11 +192,11 @@ def follow_messages(
                     line = many + tasks[message, LINE]
                     arrival[message] = now + time
                     put_in_time(arriving, after_arriving, arrival, line, message)
-                    set_time(times, winners, many + line, arrival[arriving[line, 0]])
+                    set_time(times, winners, first_arrival + line, arrival[arriving[line, 0]])
                     continue
                 done[message] = now
-                left -= 1
-                readied = let_follow(message, waits, first_after, following_of, ready, readied)
+                endings[ended] = message
+                ended += 1
                 continue
             wire = wires[ways[pair_of[message]]]
             since[message] = now
@@ -191,7 +204,7 @@ def follow_messages(
             due = max(now, free_at[wire])
             if due < times[first_wire + wire]:
                 set_time(times, winners, first_wire + wire, due)
-        if left == 0:
+        if ended == count:
             break
         resource = winners[1]
         now = times[resource]
@@ -202,7 +215,7 @@ def follow_messages(
             ending = GIVEN_UP
             break
         events += 1
-        if resource < many:  # a frame can be sent on
+        if resource < first_arrival:  # a frame can be sent on
             item = pop(flying, after, resource)
             following = flying[resource, 0]
             set_time(times, winners, resource, when[following] if following >= 0 else NEVER)
@@ -213,13 +226,13 @@ def follow_messages(
                 set_time(times, winners, first_wire + wire, due)
             continue
         if resource < first_wire:  # a message has arrived, or a task is done
-            wire = resource - many
+            wire = resource - first_arrival
             message = pop(arriving, after_arriving, wire)
             following = arriving[wire, 0]
             set_time(times, winners, resource, arrival[following] if following >= 0 else NEVER)
             done[message] = now
-            left -= 1
-            readied = let_follow(message, waits, first_after, following_of, ready, readied)
+            endings[ended] = message
+            ended += 1
             continue
         # A wire is free: frames that pass a chip and those of the chip take turns.
         wire = resource - first_wire
@@ -295,7 +308,7 @@ def follow_messages(
                     began[leaving] = now
                     arrival[leaving] = now + duration
                     put_in_time(arriving, after_arriving, arrival, line, leaving)
-                    set_time(times, winners, many + line, arrival[arriving[line, 0]])
+                    set_time(times, winners, first_arrival + line, arrival[arriving[line, 0]])
         if place + 1 < ways[pair_of[message] + 1]:
             following = kinds[wires[place + 1]]
             delay = delays[kind, following]
@@ -329,7 +342,7 @@ def follow_messages(
                 if with_tasks:
                     arrival[message] += tasks[message, TIME]
                 put_in_time(arriving, after_arriving, arrival, wire, message)
-                set_time(times, winners, many + wire, arrival[arriving[wire, 0]])
+                set_time(times, winners, first_arrival + wire, arrival[arriving[wire, 0]])
         if waiting[wire, 0] >= 0 or own[wire, 0] >= 0:
             set_time(times, winners, resource, free_at[wire])
         else:
@@ -395,18 +408,6 @@ def put_together(edges: Numbers, waits: Numbers, first_after: Numbers, following
         free[edges[edge, 0]] += 1
 
 
-def let_follow(
-    message: int, waits: Numbers, first_after: Numbers, following_of: Numbers, ready: Numbers, readied: int
-) -> int:
-    """Say that a message has arrived, add to `ready` those that waited for it alone, and return how many are there."""
-    for place in range(first_after[message], first_after[message + 1]):
-        waits[following_of[place]] -= 1
-        if waits[following_of[place]] == 0:
-            ready[readied] = following_of[place]
-            readied += 1
-    return readied
-
-
 def due_with_credits(
     needed: int,
     pool: int,
@@ -449,29 +450,39 @@ def last_frame(size: float, max_payload: float, overhead: float, minimum: float)
 
 def put_in_order(own: Places, after: Places, sent: Numbers, wire: int, message: int) -> None:
     """Put a message among those of a wire by its number, but not before one of which frames are sent."""
-    before = own[wire, 1] if own[wire, 0] >= 0 else -1
-    following = -1
-    if before > message:
-        before = -1
-        following = own[wire, 0]
+    if own[wire, 0] < 0 or own[wire, 1] < message:
+        append(own, after, wire, message)
+    else:
+        put_before_higher(own, after, sent, wire, message)
+
+
+def put_before_higher(own: Places, after: Places, sent: Numbers, wire: int, message: int) -> None:
+    """Put a message before the first of a wire that has a higher number, and of which no frame is sent."""
+    before = -1
+    following = own[wire, 0]
     while following >= 0 and (following < message or sent[following] > 0):
         before = following
         following = after[following]
     put_between(own, after, wire, before, message, following)
 
 
-def put_in_time(notes: Places, after: Places, when: Times, pool: int, note: int) -> None:
-    """Put a note among those of a pool by its time, behind those of the same time."""
-    time = when[note]
-    before = notes[pool, 1] if notes[pool, 0] >= 0 else -1
-    following = -1
-    if before >= 0 and when[before] > time:
-        before = -1
-        following = notes[pool, 0]
-    while following >= 0 and when[following] <= time:
+def put_in_time(lists: Places, after: Places, when: Times, line: int, place: int) -> None:
+    """Put a place into a list by its time, behind those of the same time; nearly always that is its end."""
+    if lists[line, 0] < 0 or when[lists[line, 1]] <= when[place]:
+        append(lists, after, line, place)
+    else:
+        put_before_later(lists, after, when, line, place)
+
+
+def put_before_later(lists: Places, after: Places, when: Times, line: int, place: int) -> None:
+    """Put a place into a list before the first that is later, as its last one is."""
+    time = when[place]
+    before = -1
+    following = lists[line, 0]
+    while when[following] <= time:
         before = following
         following = after[following]
-    put_between(notes, after, pool, before, note, following)
+    put_between(lists, after, line, before, place, following)
 
 
 def put_between(lists: Places, after: Places, line: int, before: int, place: int, following: int) -> None:

@@ -213,9 +213,10 @@ class _Writer:
 
     def graph(self) -> Graph:
         """All nodes and edges."""
-        for queue in sorted(self.queues):
-            for place, command in enumerate(self.queues[queue]):
-                self.command(queue, place, command)
+        # Place by place, so that what happens at about the same time stands together in memory.
+        places = [(place, queue) for queue, commands in self.queues.items() for place in range(len(commands))]
+        for place, queue in sorted(places):
+            self.command(queue, place, self.queues[queue][place])
         for send, receive in sorted(paired(self.queues).items()):
             self.pair(send, receive)
         for command, members in collectives(self.queues):

@@ -42,14 +42,18 @@ class Program(Model):
             for place, command in enumerate(commands):
                 if command.op == RECV:
                     receives[(command.remote_chip, command.remote_core), queue[:2]].append((queue, place))
-        for queue, commands in sorted(given.queues.items()):
-            for place, command in enumerate(commands):
-                if command.op == SEND:
-                    receive = receives[queue[:2], (command.remote_chip, command.remote_core)].pop(0)
-                    self.receive_of[queue, place] = receive
-                    self.numbers[queue, place] = len(messages)
-                    messages.append(Message(queue[0], command.remote_chip, command.amount))
-        for send, receive in self.receive_of.items():
+        sends = [
+            (place, queue)
+            for queue, commands in given.queues.items()
+            for place, command in enumerate(commands)
+            if command.op == SEND
+        ]
+        for place, queue in sorted(sends):
+            command = given.queues[queue][place]
+            self.receive_of[queue, place] = receives[queue[:2], (command.remote_chip, command.remote_core)].pop(0)
+            self.numbers[queue, place] = len(messages)
+            messages.append(Message(queue[0], command.remote_chip, command.amount))
+        for send, receive in sorted(self.receive_of.items()):
             self.credit_numbers[receive] = len(messages)
             messages.append(Message(receive[0][0], send[0][0], given.credit or 0))
         super().__init__(replace(given.network, messages=messages))
