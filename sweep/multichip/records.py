@@ -15,8 +15,8 @@ from sweep.registry import Output, kernel
 
 @kernel(
     outputs={
-        "record_begin": Output("ns", dims=("program_command",)),
-        "record_end": Output("ns", dims=("program_command",)),
+        "record_begin": Output("ns", dims=("program_command",), gaps=True),
+        "record_end": Output("ns", dims=("program_command",), gaps=True),
         "record_ending": Output("1"),
         "record_stuck": Output("1"),
         "record_lacking": Output("1"),

@@ -27,12 +27,12 @@ from sweep.events.fabrics import NO_WAY
 from sweep.events.simulation import DONE, GIVEN_UP
 from sweep.file import content_of
 from sweep.grid.reader import Grid
-from sweep.multichip.chips import has_no_program, leads_nowhere
+from sweep.multichip.chips import given_up, has_no_network, has_no_program, leads_nowhere
 from sweep.multichip.engines import ENGINES
 from sweep.multichip.graph import commands_in_a_circle
 from sweep.multichip.prepare import BUILT, WORKLOAD, built, queues_of
 from sweep.multichip.program import OPS, Command, paired, place_of
-from sweep.registry import Registry
+from sweep.registry import Registry, first_line
 
 RECORDS = "program_records"
 
@@ -88,9 +88,8 @@ def trace(grid: Grid, announce: Announce = ignore) -> Trace:
         raise InputError([Fault(grid.name, "sets no program; write fixed: {program: FILE}, or --set program=FILE")])
     program = built(*arguments.values())
     if program.fault:
-        raise InputError(
-            [Fault(grid.name, f"no program to follow. {' '.join((has_no_program.__doc__ or '').split())}")]
-        )
+        reason = first_line(has_no_program)
+        raise InputError([Fault(grid.name, f"infeasible. {reason}")])
     queues = queues_of(arguments["program"], int(arguments["chip_count"]), tuple(arguments[name] for name in WORKLOAD))
     names = ("record_begin", "record_end", "record_ending", "record_stuck", "record_lacking")
     plan = make_plan(with_commands(grid.registry, len(program.commands)), names, (), fixed)
@@ -134,12 +133,11 @@ def with_commands(registry: Registry, count: int) -> Registry:
 def check_ending(grid: Grid, status: int, ending: float) -> None:
     """Raise InputError for a point without a program that could be followed."""
     if status:
-        raise InputError([Fault(grid.name, "infeasible: there is no such network, or no such program")])
+        raise InputError([Fault(grid.name, f"infeasible. {first_line(has_no_network)}")])
     if ending == NO_WAY:
-        raise InputError([Fault(grid.name, f"infeasible. {leads_nowhere.__doc__}")])
+        raise InputError([Fault(grid.name, f"infeasible. {first_line(leads_nowhere)}")])
     if ending == GIVEN_UP:
-        what = "takes more than event_budget events, or its times or wires are beyond what can be followed"
-        raise InputError([Fault(grid.name, f"the program {what}")])
+        raise InputError([Fault(grid.name, f"over budget. {first_line(given_up)}")])
 
 
 def lanes(records: Sequence[Record]) -> list[int]:
