@@ -51,8 +51,12 @@ demo: $(VENV)/.installed
 	$(BIN)/sweep run grids/pair_matrix.yaml --overwrite
 	$(BIN)/sweep plot results/pair_matrix.nc --of transfer_latency --x dst_chip --y src_chip --facet message_size \
 		-o results/pair_matrix.png
+	$(BIN)/sweep trace grids/tp_layer.yaml \
+		--at phase=prefill,packet_format=afh_lite,link_bandwidth=100,layer_pieces=4,chip_count=4 \
+		--picture results/tp_layer_trace.png
 	MPLBACKEND=agg $(BIN)/python notebooks/packet_format_selection.py
 	MPLBACKEND=agg $(BIN)/python notebooks/where_the_formula_holds.py
+	MPLBACKEND=agg $(BIN)/python notebooks/tp_layer.py
 	$(BIN)/sweep show results/tp_allreduce.nc
 
 test: lint types unit nojit

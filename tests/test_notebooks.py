@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -37,7 +38,7 @@ def executed(tmp_path, monkeypatch):
 
 def test_every_notebook_is_run_here():
     names = {path.stem for path in NOTEBOOKS.glob("*.py")}
-    assert names == {"packet_format_selection", "where_the_formula_holds"}
+    assert names == {"packet_format_selection", "where_the_formula_holds", "tp_layer"}
 
 
 def test_the_packet_format_is_chosen_as_the_notebook_says(executed, cli, tmp_path):
@@ -63,3 +64,19 @@ def test_formulas_hold_where_the_notebook_says(executed, tmp_path):
         assert {abs(float(few[exact][place])) for place in (0, 2)} == {0.0}
     assert float(few["ring all_reduce", "exact"][0]) < -30
     assert float(few["pairwise all_to_all", "exact, credits carried"][2]) > 30
+
+
+def test_a_layer_gains_from_what_the_notebook_says(executed, tmp_path):
+    lines, pictures = executed("tp_layer")
+    assert pictures == 1
+    assert (tmp_path / "results" / "tp_layer.png").stat().st_size > 10_000
+    rows = [re.findall(r"([a-z]+)  ? ?(\d+) chips|([-+][ 0-9.]+) %", line) for line in lines if " chips: " in line]
+    saved = {(row[0][0], int(row[0][1])): [float(part[2]) for part in row[1:]] for row in rows}
+    assert len(saved) == 6
+    for chips in (2, 8):
+        assert max(saved["prefill", chips][:2]) == saved["prefill", chips][1] > 10  # pieces, more than the header
+    assert saved["prefill", 32][1] < -20
+    assert saved["prefill", 32][2] > 20
+    assert max(header for header, _, _ in saved.values()) < 2
+    for chips in (2, 8, 32):
+        assert max(saved["decode", chips]) < 1

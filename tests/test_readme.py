@@ -25,9 +25,10 @@ def at_the_root_of_a_copy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_grid_of_the_readme_is_the_file_that_it_names():
-    (grid,) = blocks("yaml")
+def test_the_grid_and_the_program_of_the_readme_are_the_files_that_it_names():
+    grid, program = blocks("yaml")
     assert grid == (ROOT / "grids" / "first.yaml").read_text()
+    assert program == (ROOT / "grids" / "programs" / "exchange.yaml").read_text()
 
 
 def test_the_formula_of_the_readme_is_the_file_that_it_names():

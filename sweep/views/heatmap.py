@@ -72,6 +72,16 @@ def full_colour_from(margins: np.ndarray[Any, Any]) -> float:
     return next((x for x in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if x >= high), 100.0)
 
 
+def cell_text(value: float) -> str:
+    """A number for a cell: three digits or more, in thousands or millions where it would be too long."""
+    if abs(value) < 999.5:
+        return f"{value:.3g}"
+    for factor, suffix in ((1.0, ""), (1e3, "k"), (1e6, "M")):
+        if abs(value) < 99999.5 * factor:
+            return f"{value / factor:.0f}{suffix}"
+    return f"{value:.1e}"
+
+
 def widest_run(where: np.ndarray[Any, Any]) -> tuple[int, int, int]:
     """Length, row and first column of the longest run of cells in a row; of equal ones that nearest to the middle of
     those rows."""
@@ -228,8 +238,9 @@ class _HeatMap:
                 continue
             red, green, blue, _ = self.mappable.to_rgba(value)
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-            shown = f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}" if abs(value) < 99999.5 else f"{value:.1e}"
-            panel.text(column, row, shown, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+            panel.text(
+                column, row, cell_text(value), ha="center", va="center", fontsize=7, color="white" if dark else "black"
+            )
 
     def ticks(self, panel: Axes, bottom: bool, left: bool) -> None:
         """Put ticks along both dimensions, and their labels at the edges of the page."""
