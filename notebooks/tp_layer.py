@@ -75,7 +75,8 @@ for phase in found.phase.values:
 # %% [markdown]
 # In prefill on few chips, pieces buy most: while one is added up, the next is computed. On many chips each piece pays
 # the latency of 2(n - 1) steps anew, and a layer in one piece is faster; there a faster link buys most. A shorter
-# header saves up to 2 %. In decode nothing helps but fewer messages and shorter latencies: links, headers and pieces do not.
+# header saves up to 2 %. In decode nothing helps but fewer messages and shorter latencies: not links, headers or
+# pieces.
 #
 # `sweep trace grids/tp_layer.yaml --at chip_count=8,layer_pieces=4 --picture gantt.png` shows where the time goes, and
 # writes a file that Perfetto opens.

@@ -33,7 +33,7 @@ MODULES = {
         "recording",
         "traffic",
     ),
-    "sweep.multichip": ("engines", "workload", "prepare", "ways", "chips", "records"),
+    "sweep.multichip": ("engines", "workload", "prepare", "ways", "hardware", "chips", "records"),
 }
 """Files with parameters and quantities, by package."""
 

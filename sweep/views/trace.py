@@ -27,9 +27,10 @@ from sweep.events.fabrics import NO_WAY
 from sweep.events.simulation import DONE, GIVEN_UP
 from sweep.file import content_of
 from sweep.grid.reader import Grid
-from sweep.multichip.chips import given_up, has_no_network, has_no_program, leads_nowhere
+from sweep.multichip.chips import given_up, has_no_program, leads_nowhere
 from sweep.multichip.engines import ENGINES
 from sweep.multichip.graph import commands_in_a_circle
+from sweep.multichip.hardware import has_no_network
 from sweep.multichip.prepare import BUILT, WORKLOAD, built, queues_of
 from sweep.multichip.program import OPS, Command, paired, place_of
 from sweep.registry import Registry, first_line

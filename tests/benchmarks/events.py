@@ -291,7 +291,7 @@ def program(frames: int) -> tuple[Simulation, Callable[[], float]]:
 
 
 def large_program(chips: int, commands: int) -> Simulation:
-    """So many commands on each of many chips, a quarter of them SENDs of 16 frames and less to other chips."""
+    """So many commands on each of many chips, of three engines, a quarter of them SENDs of 1 to 16 frames."""
     maker = Maker(chips)
     for step in range(commands // 4):
         for chip in range(chips):
@@ -305,7 +305,34 @@ def large_program(chips: int, commands: int) -> Simulation:
     return Simulation("makespan", "simulated_program_events", fixed)
 
 
-def measure(frames: int = 12_800, rounds: int = 5, many: int = 100) -> list[str]:
+def collective_of(chips: int, collective: str, algorithm: str) -> Simulation:
+    """A collective of many chips, all simulated, in messages of 8 frames over direct links."""
+    fixed = {
+        "message_size": 8 * 1344 * chips,
+        "chip_count": chips,
+        "collective": collective,
+        "algorithm": algorithm,
+        "symmetric_chips": "all",
+        "event_budget": 1e9,
+    }
+    return Simulation("simulated_collective_latency", "simulated_collective_events", fixed)
+
+
+def measure_many_chips(chips: int, commands: int, rounds: int) -> list[str]:
+    """Lines about a program of many chips beside collectives of as many."""
+    program = large_program(chips, commands)
+    events = program.run()[1]
+    lines = [f"program of {chips} chips x {commands} commands"]
+    for collective, algorithm in (("all_reduce", "ring"), ("all_to_all", "pairwise")):
+        network = collective_of(chips, collective, algorithm)
+        of_network = network.run()[1]
+        pairs = zip(*alternate(program.run, network.run, rounds), strict=True)
+        slower = statistics.median((one / events) / (other / of_network) for one, other in pairs)
+        lines.append(row(f"time of an event over that of a {algorithm} {collective}", slower, "1.5"))
+    return lines
+
+
+def measure(frames: int = 12_800, rounds: int = 5, many: int = 100, chips: int = 256) -> list[str]:
     """Lines of ratios; both models of the same work run in turn, and must give the same answer."""
     lines = []
     models = (
@@ -330,4 +357,4 @@ def measure(frames: int = 12_800, rounds: int = 5, many: int = 100) -> list[str]
             row("times faster than SimPy on the same work, same answer", faster, "50"),
             row(f"speed of a bare winner tree of {resources} resources reached", reached, "-"),
         ]
-    return lines
+    return lines + measure_many_chips(chips, 1000 if chips > 100 else 40, rounds)
