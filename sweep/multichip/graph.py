@@ -9,7 +9,8 @@ Everything that the engines do is an edge from what must be done first to what m
 - a SEND lets the next command of its queue go on once it is done (`cdma_issue` blocking), or once its last frame has
   left (streaming);
 - a RECV is done when its SEND is; it lets the next command go on then (`recv_issue` blocking), or at once (posted);
-- a collective is the SENDs and RECVs of `programs`, of each chip in order, RECVs posted; it is done on a chip when all
+- a collective is the SENDs and RECVs of `programs`; SENDs of a chip follow each other as those of a queue do, but for
+  trees, whose schedule says what goes at the same time; RECVs are posted when it begins; it is done on a chip when all
   of that chip's are.
 
 A program whose edges go in a circle never ends. Source: design note, sections "CDMA" and "MultiChipSim".
@@ -189,9 +190,8 @@ class _Writer:
         n = len(members)
         if n == 1:
             return
-        messages, sizes, edges = written(
-            OPS[command.op], algorithm_of(command, self.settings), n, command.amount, self.settings
-        )
+        algorithm = algorithm_of(command, self.settings)
+        messages, sizes, edges = written(OPS[command.op], algorithm, n, command.amount, self.settings)
         last: dict[int, int] = {}  # of each member the node after which it may read what it sends next
         readings, sents = np.full(len(sizes), -1), np.full(len(sizes), -1)
         for number, (sender, receiver) in enumerate(messages):
@@ -204,7 +204,8 @@ class _Writer:
             reading, sent, left = self.transfer(queue, to[0], to[1], sizes[number])
             self.edge(last.get(sender, self.begins[members[sender]]), reading)
             self.credit(to, self.begins[members[receiver]], queue[0], reading)
-            last[sender] = left
+            if algorithm != "tree":
+                last[sender] = left
             readings[number], sents[number] = reading, sent
             self.edge(sent, self.ends[members[sender]])
             self.edge(sent, self.ends[members[receiver]])

@@ -479,3 +479,30 @@ def test_compiled_programs_take_the_same_times_as_in_plain_python():
             else:
                 assert expected[output].status == "deadlock"
                 assert np.isnan(value).all()
+
+
+@pytest.mark.parametrize("schedule", ["binomial", "binomial_own_links", "pipelined", "single_binary", "double_binary"])
+def test_trees_as_commands_take_what_simulated_collectives_take(schedule):
+    found = points(
+        ("makespan", "simulated_collective_latency"),
+        program=as_collective(5, 30_000, algorithm="tree"),
+        algorithm="tree",
+        tree_schedule=schedule,
+        tree_pieces=4,
+        message_size=30_000,
+        noc="none",
+    )
+    assert found["makespan"].value == close(found["simulated_collective_latency"].value)
+
+
+def test_groups_that_share_no_link_do_not_wait_for_each_other_and_cores_of_a_chip_share_its_links():
+    def part(group: Any) -> dict[str, Any]:
+        return {"op_type": "all_reduce", "data_bytes": 30_000, "chip_group": group}
+
+    one = point("makespan", program=as_collective(4, 30_000), noc="none").value
+    two = [{"chip": chip, "CDMA": [part([5, 1, 7, 3] if chip % 2 else [0, 2, 4, 6])]} for chip in range(8)]
+    assert point("makespan", program=program(*two), noc="none").value == close(one)
+    cores = [{"chip": chip, "core": core, "CDMA": [part("all")]} for chip in range(4) for core in range(2)]
+    frames = (5 * 1402 + (7500 - 5 * 1344 + 58) + 6 * 20) / 50  # of a chunk, in ns
+    assert point("makespan", program=program(*cores), noc="none").value == pytest.approx(one + frames, abs=frames)
+    assert point("makespan", program=program(*cores), noc="none").value > one
