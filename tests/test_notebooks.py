@@ -70,8 +70,8 @@ def test_a_layer_gains_from_what_the_notebook_says(executed, tmp_path):
     lines, pictures = executed("tp_layer")
     assert pictures == 1
     assert (tmp_path / "results" / "tp_layer.png").stat().st_size > 10_000
-    rows = [re.findall(r"([a-z]+)  ? ?(\d+) chips|([-+][ 0-9.]+) %", line) for line in lines if " chips: " in line]
-    saved = {(row[0][0], int(row[0][1])): [float(part[2]) for part in row[1:]] for row in rows}
+    rows = [(line.split()[:2], re.findall(r"([-+][0-9.]+) %", line)) for line in lines if " chips: " in line]
+    saved = {(phase, int(chips)): [float(percent) for percent in percents] for (phase, chips), percents in rows}
     assert len(saved) == 6
     for chips in (2, 8):
         assert max(saved["prefill", chips][:2]) == saved["prefill", chips][1] > 10  # pieces, more than the header

@@ -450,16 +450,11 @@ def last_frame(size: float, max_payload: float, overhead: float, minimum: float)
 
 def put_in_order(own: Places, after: Places, sent: Numbers, wire: int, message: int) -> None:
     """Put a message among those of a wire by its number, but not before one of which frames are sent."""
-    if own[wire, 0] < 0 or own[wire, 1] < message:
-        append(own, after, wire, message)
-    else:
-        put_before_higher(own, after, sent, wire, message)
-
-
-def put_before_higher(own: Places, after: Places, sent: Numbers, wire: int, message: int) -> None:
-    """Put a message before the first of a wire that has a higher number, and of which no frame is sent."""
-    before = -1
-    following = own[wire, 0]
+    before = own[wire, 1] if own[wire, 0] >= 0 else -1
+    following = -1
+    if before > message:
+        before = -1
+        following = own[wire, 0]
     while following >= 0 and (following < message or sent[following] > 0):
         before = following
         following = after[following]
@@ -468,18 +463,13 @@ def put_before_higher(own: Places, after: Places, sent: Numbers, wire: int, mess
 
 def put_in_time(lists: Places, after: Places, when: Times, line: int, place: int) -> None:
     """Put a place into a list by its time, behind those of the same time; nearly always that is its end."""
-    if lists[line, 0] < 0 or when[lists[line, 1]] <= when[place]:
-        append(lists, after, line, place)
-    else:
-        put_before_later(lists, after, when, line, place)
-
-
-def put_before_later(lists: Places, after: Places, when: Times, line: int, place: int) -> None:
-    """Put a place into a list before the first that is later, as its last one is."""
     time = when[place]
-    before = -1
-    following = lists[line, 0]
-    while when[following] <= time:
+    before = lists[line, 1] if lists[line, 0] >= 0 else -1
+    following = -1
+    if before >= 0 and when[before] > time:
+        before = -1
+        following = lists[line, 0]
+    while following >= 0 and when[following] <= time:
         before = following
         following = after[following]
     put_between(lists, after, line, before, place, following)

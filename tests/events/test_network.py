@@ -404,10 +404,10 @@ def check(network: Network, arrays: dict[str, Any], starts: Any, done: list[int]
 
 
 @pytest.mark.heavy
-def test_ten_thousand_random_networks_end_and_break_no_rule():
+def test_five_thousand_random_networks_end_and_break_no_rule():
     draw = random.Random(SEED + 1)
     endings = defaultdict(int)
-    for _ in range(10_000):
+    for _ in range(5_000):
         network, arrays = random_network(draw)
         ending, done, figures, starts = follow(network, arrays, rows=4000)
         check(network, arrays, starts, done)
@@ -427,8 +427,8 @@ def test_ten_thousand_random_networks_end_and_break_no_rule():
             assert figures[3] > 0
             assert network.credits is not None
             assert stuck.sender != stuck.receiver
-    assert endings[DONE] > 8000
-    assert endings[DEADLOCKED] > 100
+    assert endings[DONE] > 4000
+    assert endings[DEADLOCKED] > 50
     assert set(endings) == {DONE, DEADLOCKED}
 
 

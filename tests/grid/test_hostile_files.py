@@ -16,7 +16,7 @@ from sweep.engine.branchless import JIT
 from tests.conftest import ROOT
 
 SEED = 20261130
-EXAMPLES = 2500 if JIT else 500  # without JIT the small ones among the good grids are computed
+EXAMPLES = 1500 if JIT else 500  # without JIT the small ones among the good grids are computed
 SMALL = 200
 """Points up to which a valid grid is computed, where that needs no compiling."""
 

@@ -459,11 +459,10 @@ def test_compiled_programs_take_the_same_times_as_in_plain_python():
         "outputs": list(outputs),
         "axes": {
             "program": made,
-            "network_shape": ["full_mesh", "ring", "switched"],
             "recv_credit": ["on", "off"],
             "credit_limit": [5, 9],
         },
-        "fixed": {"switch_hops": 1, **small},
+        "fixed": {"network_shape": "switched", "switch_hops": 1, **small},
     }
     found = sweep.run(grid)
     names = list(grid["axes"])
