@@ -115,8 +115,9 @@ ALGORITHMS = {
 
 
 class _Writer:
-    def __init__(self, queues: Queues, settings: Settings) -> None:
+    def __init__(self, queues: Queues, settings: Settings, together: bool) -> None:
         self.queues = queues
+        self.together = together
         self.settings = settings
         self.nodes: list[tuple[float, ...]] = []
         self.edges: list[tuple[int, int]] = []
@@ -189,6 +190,12 @@ class _Writer:
         """The messages of a collective of some chips, in the order of their group."""
         n = len(members)
         if n == 1:
+            return
+        if self.together:
+            all_begun = self.task(members[0][0])
+            for member in members:
+                self.edge(self.begins[member], all_begun)
+                self.edge(all_begun, self.ends[member])
             return
         algorithm = algorithm_of(command, self.settings)
         messages, sizes, edges = written(OPS[command.op], algorithm, n, command.amount, self.settings)
@@ -311,12 +318,15 @@ def written(
     return messages[: made[0]].tolist(), sizes[: made[0]].tolist(), edges[: made[1]].tolist()
 
 
-def graph_of(queues: Queues, settings: Settings) -> Graph:
-    """The graph of queues of commands. Raises InputError for SENDs, RECVs and parts of collectives without pairs."""
+def graph_of(queues: Queues, settings: Settings, together: bool = False) -> Graph:
+    """The graph of queues of commands. Raises InputError for SENDs, RECVs and parts of collectives without pairs.
+
+    `together`: without the messages of collectives, each of which is one task for which all its chips wait.
+    """
     for _, _, command in cdma_commands(queues):
         if command.group and algorithm_of(command, settings) not in ALGORITHMS[OPS[command.op]]:
             return NO_GRAPH[NO_ALGORITHM]
-    return _Writer(queues, settings).graph()
+    return _Writer(queues, settings, together).graph()
 
 
 NO_GRAPH = {

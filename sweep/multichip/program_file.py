@@ -112,7 +112,7 @@ def check(queues: Mapping[Queue, Sequence[Command]]) -> None:
                 faults.append(Fault(command.where, f"waits for ever: {what}"))
     if faults:
         raise InputError(faults)
-    circle = commands_in_a_circle(graph_of(queues, LOOSEST))
+    circle = commands_in_a_circle(graph_of(queues, LOOSEST, together=True))
     if circle:
         waiting = [(place_of(queue, queues[queue][place]), queues[queue][place].where) for queue, place in circle]
         way = ", which waits for ".join(f"{name} ({where})" for name, where in [*waiting[1:], waiting[0]])
