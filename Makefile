@@ -69,7 +69,7 @@ types: $(VENV)/.installed
 	$(BIN)/mypy
 
 unit: $(VENV)/.installed
-	$(BIN)/pytest -q $(ON_ALL_CORES)
+	$(BIN)/pytest -q $(ON_ALL_CORES) -m "not plain"
 
 nojit: $(VENV)/.installed
 	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -q $(ON_ALL_CORES) -m "not heavy"

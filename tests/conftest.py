@@ -17,6 +17,13 @@ if "SWEEP_CACHE_DIR" not in os.environ:  # workers take the one of the process t
 ROOT = Path(__file__).parent.parent
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test that both passes leave out would never run."""
+    for item in items:
+        if item.get_closest_marker("heavy") and item.get_closest_marker("plain"):
+            raise pytest.UsageError(f"{item.nodeid} is both heavy and plain, and would never run")
+
+
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """Run a command in this process: exit code, output, messages."""

@@ -227,6 +227,7 @@ def test_messages_drops_pauses_and_peaks_are_those_of_a_model_written_with_simpy
 # What must always hold
 
 
+@pytest.mark.plain
 def test_three_thousand_small_incasts_end_and_keep_their_invariants():
     draw = random.Random(SEED)
     for _ in range(3000):

@@ -379,6 +379,7 @@ def check_credits(given: dict[str, Any], trace: np.ndarray) -> None:
         assert [each + owed for each, owed in zip(credits, out, strict=True)] == [given["limit"]] * given["channels"]
 
 
+@pytest.mark.plain
 def test_ten_thousand_small_links_end_and_keep_their_invariants():
     draw = random.Random(SEED)
     endings = dict.fromkeys((DONE, DEADLOCKED, GIVEN_UP), 0)

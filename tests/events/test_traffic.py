@@ -105,6 +105,7 @@ def meet(frames: np.ndarray, given: Given) -> bool:
     return len(set(came)) < len(came)
 
 
+@pytest.mark.plain
 def test_a_model_written_with_simpy_finds_the_same_frames_drops_marks_and_pauses():
     draw = random.Random(SEED)
     seen = {"drops": 0, "marks": 0, "pauses": 0, "notices": 0, "compared": 0}
@@ -125,6 +126,7 @@ def test_a_model_written_with_simpy_finds_the_same_frames_drops_marks_and_pauses
     assert min(seen.values()) > 80
 
 
+@pytest.mark.plain
 def test_a_model_written_with_simpy_replays_a_trace_in_the_same_way():
     draw = random.Random(SEED + 3)
     seen = {"drops": 0, "marks": 0, "pauses": 0, "compared": 0, "deadlocks": 0}
@@ -220,6 +222,7 @@ def test_the_headroom_of_the_formula_is_enough_for_traffic_that_goes_on_and_none
     assert points(outputs, headroom_share=0.0, **given)["switch_drops"].value > 0
 
 
+@pytest.mark.plain
 def test_formats_that_carry_marks_slow_their_sources_down_before_pauses_are_needed():
     given = {"port_count": 5, "switch_traffic": "incast", "egress_utilization": 1.5, "flow_control": "pfc"}
     given |= {"sample_frames": 5120, "buffer_size": 400_000, "ecn_minimum": 20_000, "cnp_interval": 2000}
@@ -232,6 +235,7 @@ def test_formats_that_carry_marks_slow_their_sources_down_before_pauses_are_need
     assert compressed["switch_pauses"].value > 3 * standard["switch_pauses"].value
 
 
+@pytest.mark.plain
 def test_acknowledgements_pass_data_and_requests_and_responses_share_what_is_left_by_their_weight():
     given = {"port_count": 4, "switch_traffic": "permutation", "egress_utilization": 0.7, "sample_frames": 20480}
     weighted = points(("class_latency", "class_frames"), request_weight=3, flow_control="pfc", **given)

@@ -114,6 +114,7 @@ def random_ring(draw, shapes=SHAPES, windows=8):
     return given, expected / TICK
 
 
+@pytest.mark.plain
 def test_carried_equals_the_plain_recurrence_on_3000_random_cases():
     draw = random.Random(SEED)
     waited = 0

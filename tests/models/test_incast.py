@@ -38,6 +38,7 @@ def random_incast(draw):
     return frames, [link] + [port] * hops, forwarding, senders, given
 
 
+@pytest.mark.plain
 def test_an_incast_is_a_port_that_serves_one_frame_of_each_sender_in_turn():
     draw = random.Random(SEED)
     for _ in range(3000):

@@ -65,6 +65,7 @@ FREE = {"flow_control": "pfc"}
     st.sampled_from((0, 1, 1344, 5000, 1 << 20)),
     st.sampled_from((0.0, 0.5)),
 )
+@pytest.mark.plain
 def test_switches_alike_take_the_same_time_when_they_are_taken_for_different(
     hops, port, forwarding, hop_delay, size, utilization
 ):

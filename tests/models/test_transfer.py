@@ -209,6 +209,7 @@ def test_a_message_over_links_and_ports_of_any_rates_is_its_frames_one_by_one(fo
         assert point("collective_latency", **ring).value == pytest.approx(4 * float(expected), rel=1e-12), given
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("forwarding", ["cut_through", "store_and_forward"])
 def test_a_message_that_waits_for_credits_is_its_frames_one_by_one_too(forwarding):
     """Ports as fast as the link or faster, no gap: credits of a full frame are back after it has crossed the path."""

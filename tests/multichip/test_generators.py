@@ -13,6 +13,8 @@ from sweep.multichip.program import OPS
 from sweep.multichip.program_file import OF_PROGRAM, read_program
 from tests.models import close, points
 
+pytestmark = pytest.mark.plain
+
 SMALL = {"hidden_size": 64.0, "ffn_size": 256.0, "kv_share": 0.25, "value_size": 2.0, "sequence_length": 32.0}
 
 

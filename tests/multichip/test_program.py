@@ -12,17 +12,18 @@ import numpy as np
 import pytest
 import yaml
 
-import sweep
 from sweep.events.simulation import DEADLOCKED, DONE, FEMTOSECONDS
 from sweep.models.topology_file import read_topology
 from sweep.multichip.engines import CDMA
 from sweep.multichip.follow import add_up_times, follow_program
 from sweep.multichip.graph import BEGIN, END, Graph, Settings, commands_in_a_circle, graph_of
 from sweep.multichip.program import RECV, SEND, Command, Queue
-from sweep.multichip.program_file import as_file, read_program
+from sweep.multichip.program_file import read_program
 from tests.events.simpy_network import Network
 from tests.models import close, point, points
 from tests.multichip import after, program, receive, send, simpy_program
+
+pytestmark = pytest.mark.plain
 
 SEED = 20_261_201
 BARE = {"min_frame": 0, "line_gap": 0}
@@ -448,36 +449,6 @@ def test_a_program_never_takes_less_than_its_busiest_engine_or_its_longest_way()
 
 def program_of(generator: str) -> Any:
     return read_program(f"generator: {generator}", "program.yaml")
-
-
-@pytest.mark.heavy
-def test_compiled_programs_take_the_same_times_as_in_plain_python():
-    outputs = ("makespan", "engine_busy", "engine_exposed", "mean_link_utilization", "command_count", "total_bytes")
-    made = [as_file(ring_by_hand(n, 20_000).queues, f"ring of {n}") for n in (2, 5)]
-    small = {"hidden_size": 64, "ffn_size": 256, "sequence_length": 32, "layer_pieces": 2}
-    grid = {
-        "outputs": list(outputs),
-        "axes": {
-            "program": made,
-            "recv_credit": ["on", "off"],
-            "credit_limit": [5, 9],
-        },
-        "fixed": {"network_shape": "switched", "switch_hops": 1, **small},
-    }
-    found = sweep.run(grid)
-    names = list(grid["axes"])
-    assert set(np.unique(found.status)) == {0, 4}  # 5 credits are too few for a frame
-    for place in np.ndindex(*found.status.shape):
-        given = {name: grid["axes"][name][index] for name, index in zip(names, place, strict=True)}
-        expected = points(outputs, **given, **grid["fixed"])
-        for output in outputs:
-            here = found[output].transpose(*(x for x in names if x in found[output].dims), ...)
-            value = here.values[tuple(index for name, index in zip(names, place, strict=True) if name in here.dims)]
-            if expected[output].status == "ok":
-                np.testing.assert_allclose(value, expected[output].value, rtol=1e-14)
-            else:
-                assert expected[output].status == "deadlock"
-                assert np.isnan(value).all()
 
 
 @pytest.mark.parametrize("schedule", ["binomial", "binomial_own_links", "pipelined", "single_binary", "double_binary"])

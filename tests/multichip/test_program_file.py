@@ -16,6 +16,8 @@ from sweep.multichip.program_file import OF_PROGRAM, program_text, read_program
 from tests.models import point
 from tests.multichip import after, program, receive, send
 
+pytestmark = pytest.mark.plain
+
 TIU, DMA, CDMA = (ENGINES.index(name) for name in ("TIU", "DMA", "CDMA"))
 
 

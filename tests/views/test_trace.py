@@ -10,13 +10,12 @@ import pytest
 import yaml
 
 from sweep.api import load_grid
-from sweep.engine.branchless import JIT
 from sweep.errors import InputError
 from sweep.views.gantt import draw_gantt
 from sweep.views.trace import lanes, trace, trace_events, trace_lines
 from tests.multichip import after, receive, send
 
-pytestmark = pytest.mark.skipif(JIT, reason="compiles for long, and is as right in plain Python")
+pytestmark = pytest.mark.plain  # would compile for long, and is as right in plain Python
 
 EXCHANGE = {
     "title": "exchange",
