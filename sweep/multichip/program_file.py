@@ -280,7 +280,7 @@ class _Reader:
             return Command(amount=0.0, **common)
         op = self.word(block["op_type"], OPS, "op_type")
         size = self.amount(block["data_bytes"], "data_bytes")
-        if size != math.floor(size):
+        if not math.isnan(size) and size != math.floor(size):
             self.fault(block["data_bytes"].where, "data_bytes is a whole number of bytes")
         common = {**common, "op": OPS.index(op), "amount": size, "measure": "data_bytes"}
         wrong = ("remote_chip_id", "remote_core") if op in COLLECTIVES else ("chip_group", "algorithm")
