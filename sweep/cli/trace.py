@@ -29,6 +29,7 @@ def command(
     """
     from sweep.cli.options import drawn, load, picture_path, say
     from sweep.errors import Fault, InputError
+    from sweep.store.target import check_new
     from sweep.views.figure import write_whole
     from sweep.views.gantt import draw_gantt
     from sweep.views.trace import firsts_of, trace, trace_events, trace_lines
@@ -37,6 +38,7 @@ def command(
     path = Path(output) if output is not None else Path("results") / f"{Path(grid).stem}.json"
     if path.suffix != ".json":
         raise InputError([Fault("-o", f"a trace is a .json file, not {path.name!r}")])
+    check_new(path, overwrite=True)
     settings = tuple(setting for group in at for setting in group.split(",") if setting)
     loaded = load(grid, settings, ("makespan",), with_files, "--at")
     firsts = [f"{name}={x:g}" if isinstance(x, float) else f"{name}={x}" for name, x in firsts_of(loaded)]
