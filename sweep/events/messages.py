@@ -367,6 +367,33 @@ def follow_messages(
     return ending
 
 
+def put_kind(
+    table: NDArray[np.float64],
+    kind: int,
+    rate: float,
+    overhead: float,
+    awaited: float,
+    fixed: float,
+    flight: float,
+    base: float,
+    drain: float,
+    back: float,
+    credits: float,
+    credit_size: float,
+) -> None:
+    """Fill the row of a kind of wires."""
+    table[kind, RATE] = rate
+    table[kind, OVERHEAD] = overhead
+    table[kind, AWAITED] = awaited
+    table[kind, FIXED] = fixed
+    table[kind, FLIGHT] = flight
+    table[kind, BASE] = base
+    table[kind, DRAIN] = drain
+    table[kind, BACK] = back
+    table[kind, CREDITS] = credits
+    table[kind, CREDIT_SIZE] = credit_size
+
+
 def latency_between(size: float, table: NDArray[np.float64], kind: int, following: int) -> int:
     """Time from a frame's start on a wire until it may be sent on by a switch, without flight; in femtoseconds."""
     awaited = table[following, AWAITED]

@@ -40,22 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sweep.events.fabrics import FAT_TREE, FULL_MESH, NO_WAY, RING, SWITCHED, has_no_such_network, lay
-from sweep.events.messages import (
-    AWAITED,
-    BACK,
-    BASE,
-    COLUMNS,
-    CREDIT_SIZE,
-    CREDITS,
-    DRAIN,
-    FIXED,
-    FLIGHT,
-    OVERHEAD,
-    RATE,
-    follow_messages,
-    frames_of,
-    last_frame,
-)
+from sweep.events.messages import COLUMNS, follow_messages, frames_of, last_frame, put_kind
 from sweep.events.programs import most_messages, write_program
 from sweep.events.simulation import DEADLOCKED, DONE, FEMTOSECONDS, GIVEN_UP, LONGEST, SHORTEST
 from sweep.models.collective import alone
@@ -277,16 +262,21 @@ def network_simulation(
         return 0.0, finishes, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, float(NO_WAY)
     table = np.zeros((2, COLUMNS))
     for port in range(2):
-        table[port, RATE] = port_rate if port == 1 else wire_rate
-        table[port, OVERHEAD] = frame_overhead
-        table[port, AWAITED] = awaited_bytes
-        table[port, FIXED] = switch_fixed
-        table[port, FLIGHT] = propagation
-        table[port, BASE] = base_latency
-        table[port, DRAIN] = drain_time
-        table[port, BACK] = network_credit_return
-        table[port, CREDITS] = usable_credits
-        table[port, CREDIT_SIZE] = credit_size
+        rate = port_rate if port == 1 else wire_rate
+        put_kind(
+            table,
+            port,
+            rate,
+            frame_overhead,
+            awaited_bytes,
+            switch_fixed,
+            propagation,
+            base_latency,
+            drain_time,
+            network_credit_return,
+            usable_credits,
+            credit_size,
+        )
     began = np.zeros(made[0], np.int64)
     done = np.zeros(made[0], np.int64)
     busy = np.zeros(many, np.int64)

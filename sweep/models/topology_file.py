@@ -25,10 +25,11 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
-from sweep.errors import Fault, InputError, nearest
-from sweep.located import Located, Number, read_yaml
+from sweep.errors import nearest
+from sweep.located import Located, Number
 from sweep.models import crossbar, link, packet, queueing, switch, transfer
 from sweep.models.topology import TIERS, Switch, Tier, Topology
+from sweep.reading import Reader
 from sweep.registry import Parameter
 from sweep.units import exact
 
@@ -114,42 +115,16 @@ def read_topology(text: str, name: str) -> Topology:
     return Topology(*counts, {tier: tiers.get(tier) for tier in TIERS}, reader.all_notes(), str(title))
 
 
-class _Reader:
+class _Reader(Reader):
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.faults: list[Fault] = []
+        super().__init__(name)
         self.notes: dict[str, None] = {}
         self.unused: dict[str, None] = {}
-
-    def fault(self, where: str, what: str) -> None:
-        self.faults.append(Fault(where, what))
-
-    def finish(self) -> None:
-        if self.faults:
-            raise InputError(self.faults)
 
     def all_notes(self) -> tuple[str, ...]:
         """What people should know of how the file was read."""
         unused = f"not used by routes: {', '.join(self.unused)}; a grid sets what they stand for"
         return (*self.notes, *([unused] if self.unused else []))
-
-    def root(self, text: str, keys: tuple[str, ...], what: str) -> Mapping[str, Located]:
-        document = read_yaml(text, self.name)
-        self.faults += document.faults
-        return self.mapping(document.root, keys, what)
-
-    def mapping(self, item: Located | None, keys: tuple[str, ...], what: str) -> Mapping[str, Located]:
-        """A block with some of the known keys; empty where it is none."""
-        if item is None:
-            return {}
-        if not isinstance(item.value, dict):
-            self.fault(item.where, f"{what} is a mapping with the keys {', '.join(keys)}")
-            return {}
-        for key, value in item.value.items():
-            if key not in keys:
-                hint = nearest(key, keys)
-                self.fault(value.key, f"{key!r} is not a key of {what}; there are {', '.join(keys)}{hint}")
-        return item.value
 
     def block(self, item: Located | None, what: str, known: Words, more: tuple[str, ...] = ()) -> dict[str, Any]:
         """Values of parameters from a block; keys in `more` are read elsewhere."""

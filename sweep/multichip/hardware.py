@@ -8,23 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sweep.events.fabrics import has_no_such_network
-from sweep.events.messages import (
-    AWAITED,
-    BACK,
-    BASE,
-    COLUMNS,
-    CREDIT_SIZE,
-    CREDITS,
-    DRAIN,
-    FIXED,
-    FLIGHT,
-    OVERHEAD,
-    RATE,
-)
+from sweep.events.messages import COLUMNS, put_kind
 from sweep.file import rows_of
-from sweep.models.path import AWAITED as SWITCH_AWAITED
-from sweep.models.path import FIXED as SWITCH_FIXED
-from sweep.models.path import RATE as SWITCH_RATE
+from sweep.models.path import AWAITED, FIXED, RATE
 from sweep.multichip.engines import ENGINES
 from sweep.multichip.ways import ROWS
 from sweep.registry import GIVEN, Output, kernel, parameter, quantity
@@ -167,20 +153,27 @@ def kinds_of_wires(
     table = np.zeros((wire_row.size, wire_column.size))
     switches = rows_of(route_switches)
     for row in range(wire_row.size):
-        table[row, RATE] = port_rate if row > 0 else wire_rate
-        table[row, OVERHEAD] = frame_overhead
-        table[row, AWAITED] = awaited_bytes
-        table[row, FIXED] = switch_fixed
+        rate = port_rate if row > 0 else wire_rate
+        awaited = awaited_bytes
+        fixed = switch_fixed
         if path_switches == "different" and 0 < row <= switches:
-            table[row, RATE] = route_switches[row - 1, SWITCH_RATE] * port_rate / port_bandwidth
-            table[row, AWAITED] = route_switches[row - 1, SWITCH_AWAITED]
-            table[row, FIXED] = route_switches[row - 1, SWITCH_FIXED]
-        table[row, FLIGHT] = propagation
-        table[row, BASE] = base_latency
-        table[row, DRAIN] = drain_time
-        table[row, BACK] = program_credit_return
-        table[row, CREDITS] = usable_credits
-        table[row, CREDIT_SIZE] = credit_size
+            rate = route_switches[row - 1, RATE] * port_rate / port_bandwidth
+            awaited = route_switches[row - 1, AWAITED]
+            fixed = route_switches[row - 1, FIXED]
+        put_kind(
+            table,
+            row,
+            rate,
+            frame_overhead,
+            awaited,
+            fixed,
+            propagation,
+            base_latency,
+            drain_time,
+            program_credit_return,
+            usable_credits,
+            credit_size,
+        )
     return table
 
 

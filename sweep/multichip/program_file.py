@@ -35,13 +35,14 @@ import yaml
 
 from sweep.errors import Fault, InputError, nearest
 from sweep.file import File
-from sweep.located import Located, Number, read_yaml
+from sweep.located import Located, Number
 from sweep.models.collective import chip_count
 from sweep.multichip import engines, workload
 from sweep.multichip.engines import CDMA, ENGINES
 from sweep.multichip.generators import GENERATORS
 from sweep.multichip.graph import ALGORITHMS, Settings, awaited, commands_in_a_circle, graph_of
 from sweep.multichip.program import COLLECTIVES, OPS, Command, Program, Queue, chips_of, place_of
+from sweep.reading import Reader
 from sweep.registry import Parameter
 from sweep.units import exact
 
@@ -78,9 +79,7 @@ OF_PROGRAM: Mapping[str, Parameter] = {
 def read_program(text: str, name: str) -> Program:
     """A program. Raises InputError with every fault that was found."""
     reader = _Reader(name)
-    document = read_yaml(text, name)
-    reader.faults += document.faults
-    root = reader.mapping(document.root, ROOT, "a program")
+    root = reader.root(text, ROOT, "a program")
     values = reader.values(root.get("values"))
     title = str(root["title"].value) if "title" in root else PurePath(name).stem
     if ("generator" in root) == ("commands" in root):
@@ -119,31 +118,10 @@ def check(queues: Mapping[Queue, Sequence[Command]]) -> None:
         raise InputError([Fault(waiting[0][1], f"{waiting[0][0]} waits for ever: it waits for {way}")])
 
 
-class _Reader:
+class _Reader(Reader):
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.faults: list[Fault] = []
+        super().__init__(name)
         self.chips = 0
-
-    def fault(self, where: str, what: str) -> None:
-        self.faults.append(Fault(where, what))
-
-    def finish(self) -> None:
-        if self.faults:
-            raise InputError(self.faults)
-
-    def mapping(self, item: Located | None, keys: tuple[str, ...], what: str) -> Mapping[str, Located]:
-        """A block with some of the known keys; empty where it is none."""
-        if item is None:
-            return {}
-        if not isinstance(item.value, dict):
-            self.fault(item.where, f"{what} is a mapping with the keys {', '.join(keys)}")
-            return {}
-        for key, value in item.value.items():
-            if key not in keys:
-                hint = nearest(key, keys)
-                self.fault(value.key, f"{key!r} is not a key of {what}; there are {', '.join(keys)}{hint}")
-        return item.value
 
     def values(self, item: Located | None) -> dict[str, Any]:
         """Values of parameters."""
